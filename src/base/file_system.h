@@ -1,0 +1,74 @@
+// The file system behind a small interface, so that faults (full disk, short write, read-only
+// folder) can be tested.
+//
+//   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));            // small files
+//   DM_ASSIGN_OR_RETURN(const auto bytes, RealFileSystem().Map(path));         // large files,
+//   read-only mapping DM_ASSIGN_OR_RETURN(auto file, RealFileSystem().CreateAtomic(path));       //
+//   nothing visible before Commit() DM_RETURN_IF_ERROR(file->Append(header));
+//   DM_RETURN_IF_ERROR(file->Commit());
+//
+// Errors name the path and the system's reason: NOT_FOUND, RESOURCE_EXHAUSTED (disk full),
+// UNAVAILABLE (permissions), INTERNAL. Implementations are thread-safe; one AtomicFile belongs to
+// one thread.
+#ifndef DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
+#define DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace draftmark {
+
+// The bytes of a file, unchanged for the lifetime of the object. The file must not be truncated
+// meanwhile.
+class FileBytes {
+ public:
+  virtual ~FileBytes() = default;
+  virtual std::span<const std::byte> bytes() const = 0;
+};
+
+// A file that appears under its final name only on Commit(), complete and synced; dropped
+// otherwise.
+class AtomicFile {
+ public:
+  virtual ~AtomicFile() = default;  // removes the temporary if Commit() did not succeed
+  virtual Status Append(std::span<const std::byte> bytes) = 0;
+  virtual Status Commit() = 0;
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path) = 0;
+  virtual StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) = 0;
+  virtual bool IsFile(const std::string& path) = 0;
+  virtual bool IsDirectory(const std::string& path) = 0;
+  // Names (not paths) of a folder's entries in ascending byte order.
+  virtual StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
+};
+
+// The operating system's. One object for the process, without state.
+FileSystem& RealFileSystem();
+
+// A whole file as text. Files above `max_bytes` are refused: configs are small, and a wrong path
+// should not fill memory.
+inline constexpr std::uint64_t kLargestTextFile = std::uint64_t{256} << 20;
+StatusOr<std::string> ReadTextFile(const std::string& path,
+                                   FileSystem& file_system = RealFileSystem(),
+                                   std::uint64_t max_bytes = kLargestTextFile);
+// Replaces `path` atomically.
+Status WriteTextFile(const std::string& path, std::string_view text,
+                     FileSystem& file_system = RealFileSystem());
+
+// "dir/name"; `dir` may be empty or end with a slash.
+std::string JoinPath(std::string_view directory, std::string_view name);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_

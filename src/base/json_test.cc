@@ -1,0 +1,96 @@
+#include "src/base/json.h"
+
+#include <string>
+
+#include "src/base/status_matchers.h"
+
+namespace draftmark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+JsonParseOptions Lenient() {
+  JsonParseOptions options;
+  options.allow_nonfinite = true;
+  options.allow_equal_duplicates = true;
+  return options;
+}
+
+TEST(ParseJsonTest, SyntaxErrorNamesFileAndByte) {
+  EXPECT_THAT(ParseJson("{\"a\": 1,}", "x.json"),
+              StatusIs(StatusCode::kDataLoss, AllOf(HasSubstr("x.json"), HasSubstr("byte 9"))));
+  EXPECT_THAT(ParseJson("", "x.json"), StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
+  EXPECT_THAT(ParseJson("{} {}", "x.json"), StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
+  EXPECT_THAT(ParseJson("{\"a\": \"\xff\"}", "x.json"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
+}
+
+TEST(ParseJsonTest, DuplicateKeysNameKeyAndValues) {
+  EXPECT_THAT(
+      ParseJson(R"({"o": {"h": 1, "h": 2}})", "x.json"),
+      StatusIs(StatusCode::kDataLoss, HasSubstr("o.h: key given twice, with values 1 and 2")));
+  EXPECT_THAT(ParseJson(R"({"h": 1, "h": 1})", "x.json"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("twice")));
+  EXPECT_THAT(ParseJson(R"({"h": 1, "h": 1})", "x.json", Lenient()), IsOk());
+  EXPECT_THAT(ParseJson(R"({"h": 1, "h": 2})", "x.json", Lenient()),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("twice")));
+}
+
+TEST(ParseJsonTest, DepthIsBounded) {
+  const std::string deep = std::string(100000, '[');
+  EXPECT_THAT(ParseJson(deep, "x.json"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("nested deeper than 64")));
+}
+
+TEST(ParseJsonTest, NonfiniteTokens) {
+  const std::string text =
+      R"({"t": [0.0, Infinity, -Infinity], "n":NaN, "s": "NaN, Infinity \" NaN"})";
+  EXPECT_THAT(ParseJson(text, "x.json"), StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
+  DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(text, "x.json", Lenient()));
+  EXPECT_EQ(json["s"], "NaN, Infinity \" NaN");
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject root, JsonObject::Root(json, "x.json"));
+  EXPECT_THAT(root.U64("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
+  EXPECT_THAT(root.Number("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
+  EXPECT_THAT(root.String("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
+  EXPECT_THAT(ParseJson("{\"n\": NaNx}", "x.json", Lenient()),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
+}
+
+TEST(JsonObjectTest, ReadsTypedValues) {
+  DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(R"({
+    "u": 18446744073709551615, "neg": -3, "frac": 1.5, "big": 18446744073709551616, "b": true, "s": "x",
+    "null": null, "list": [1, 2], "mixed": [1, -2], "o": {"inner": "no"}, "steps": [{"a": 1}, {"a": "q"}]})",
+                                                     "x.json"));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject root, JsonObject::Root(json, "x.json"));
+  EXPECT_EQ(root.U64("u").value(), 18446744073709551615u);
+  EXPECT_EQ(root.I64("neg").value(), -3);
+  EXPECT_EQ(root.Number("frac").value(), 1.5);
+  EXPECT_TRUE(root.Bool("b").value());
+  EXPECT_THAT(root.U64List("list").value(), ElementsAre(1, 2));
+  EXPECT_THAT(root.I64List("mixed").value(), ElementsAre(1, -2));
+  EXPECT_FALSE(root.Has("null"));
+  EXPECT_EQ(root.U64Or("null", 7).value(), 7u);
+  EXPECT_EQ(root.OptionalU64("absent").value(), std::nullopt);
+
+  EXPECT_THAT(root.U64("neg"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "x.json: neg: expected an unsigned 64-bit integer, found -3"));
+  for (const char* key : {"frac", "big", "b", "s", "list", "o"}) {
+    EXPECT_THAT(root.U64(key), StatusIs(StatusCode::kInvalidArgument, HasSubstr(key)));
+  }
+  EXPECT_THAT(root.U64("null"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("x.json: null: required")));
+  EXPECT_THAT(root.U64List("mixed"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("mixed[1]")));
+  EXPECT_THAT(root.I64("u"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("u: expected a signed")));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject inner, root.Object("o"));
+  EXPECT_THAT(inner.Bool("inner"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("x.json: o.inner")));
+  DM_ASSERT_OK_AND_ASSIGN(const auto steps, root.ObjectList("steps"));
+  EXPECT_THAT(steps[1].U64("a"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("steps[1].a")));
+}
+
+}  // namespace
+}  // namespace draftmark

@@ -1,0 +1,44 @@
+// Element types of tensors: exactly those of the safetensors format, under its names.
+#ifndef DRAFTMARK_SRC_TENSOR_DTYPE_H_
+#define DRAFTMARK_SRC_TENSOR_DTYPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace draftmark {
+
+// Order is free; names are the format's. F4 and the F6 types pack several elements into whole bytes
+// and are kept as bytes here: they have no per-element access.
+enum class DType {
+  kBool,
+  kF4,
+  kF6E2M3,
+  kF6E3M2,
+  kU8,
+  kI8,
+  kF8E5M2,
+  kF8E4M3,
+  kF8E8M0,
+  kI16,
+  kU16,
+  kF16,
+  kBF16,
+  kI32,
+  kU32,
+  kF32,
+  kC64,
+  kF64,
+  kI64,
+  kU64,
+};
+
+// Width of one element in bits (4 for F4, 6 for the F6 types).
+std::uint64_t DTypeBits(DType dtype);
+// "BF16", "F8_E4M3", ... as written in safetensors headers.
+std::string_view DTypeName(DType dtype);
+std::optional<DType> DTypeFromName(std::string_view name);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_TENSOR_DTYPE_H_

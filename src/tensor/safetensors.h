@@ -1,0 +1,98 @@
+// Reading and writing safetensors files (https://huggingface.co/docs/safetensors, format of 8-byte
+// length + JSON header
+// + data).
+//
+//   DM_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open("model.safetensors"));
+//   DM_ASSIGN_OR_RETURN(const TensorView fc, file.Get("fc.weight", DType::kBF16, {h, taps * h}));
+//
+// Reading maps the file and checks everything before the first byte of data is used: header length
+// (limit 100 MB), JSON (duplicate keys refused), dtypes, shape products, offsets inside the file,
+// no holes, no overlaps, no bytes after the last tensor. Errors are DATA_LOSS and name file,
+// tensor, expected and found. Views stay valid as long as the file object or a copy of it lives;
+// the object is immutable and may be read by several threads.
+//
+// Writing is atomic (temporary, then rename) and deterministic: same tensors and metadata, same
+// bytes.
+#ifndef DRAFTMARK_SRC_TENSOR_SAFETENSORS_H_
+#define DRAFTMARK_SRC_TENSOR_SAFETENSORS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/file_system.h"
+#include "src/base/status.h"
+#include "src/tensor/dtype.h"
+#include "src/tensor/tensor_view.h"
+
+namespace draftmark {
+
+inline constexpr std::uint64_t kLargestSafetensorsHeader =
+    100'000'000;  // bytes; the limit of the reference library
+
+class SafetensorsFile {
+ public:
+  static StatusOr<SafetensorsFile> Open(const std::string& path,
+                                        FileSystem& file_system = RealFileSystem());
+
+  // All tensor names in ascending byte order.
+  const std::vector<std::string>& names() const { return names_; }
+  bool Has(std::string_view name) const { return tensors_.find(name) != tensors_.end(); }
+  // NOT_FOUND names file and tensor.
+  StatusOr<TensorView> Get(std::string_view name) const;
+  // INVALID_ARGUMENT if dtype or shape differ: expected and found are in the message.
+  StatusOr<TensorView> Get(std::string_view name, DType dtype, const Shape& shape) const;
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::shared_ptr<const FileBytes> bytes_;
+  std::vector<std::string> names_;
+  std::map<std::string, TensorView, std::less<>> tensors_;
+  std::map<std::string, std::string> metadata_;
+};
+
+// A checkpoint of one or several files: a .safetensors file, a model.safetensors.index.json, or a
+// folder that holds either (the index wins). Every tensor the index names must be in the shard it
+// names, and no tensor in two shards.
+class Checkpoint {
+ public:
+  static StatusOr<Checkpoint> Open(const std::string& path,
+                                   FileSystem& file_system = RealFileSystem());
+
+  const std::vector<std::string>& names() const { return names_; }
+  bool Has(std::string_view name) const { return where_.find(name) != where_.end(); }
+  StatusOr<TensorView> Get(std::string_view name) const;
+  StatusOr<TensorView> Get(std::string_view name, DType dtype, const Shape& shape) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::vector<SafetensorsFile> shards_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t, std::less<>> where_;
+};
+
+// Collects tensors and writes them in one go. The views must stay valid until Write returns.
+class SafetensorsWriter {
+ public:
+  // INVALID_ARGUMENT for a name given twice, the name "__metadata__", or bytes that do not match
+  // dtype and shape.
+  Status Add(std::string name, TensorView view);
+  void SetMetadata(std::string key, std::string value);
+  // Tensors are laid out by descending alignment of dtype, then name, as the reference library
+  // does.
+  Status Write(const std::string& path, FileSystem& file_system = RealFileSystem()) const;
+
+ private:
+  std::map<std::string, TensorView> tensors_;
+  std::map<std::string, std::string> metadata_;
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_TENSOR_SAFETENSORS_H_

@@ -1,0 +1,35 @@
+"""The libraries that come from Debian packages. The README says why each is there."""
+
+load("//third_party/debian:debian.bzl", "debian_library")
+
+def debian_repositories():
+    """Declares one repository per library."""
+    debian_library(
+        name = "googletest",
+        target = "gtest_main",
+        packages = ["libgtest-dev", "libgmock-dev"],
+        include_entries = ["gtest", "gmock"],
+        # gmock_main starts both frameworks; the order is the link order.
+        libraries = ["libgmock_main.a", "libgmock.a", "libgtest.a"],
+        linkopts = ["-lpthread"],
+    )
+    debian_library(
+        name = "nlohmann_json",
+        target = "json",
+        packages = ["nlohmann-json3-dev"],
+        include_entries = ["nlohmann"],
+    )
+    debian_library(
+        name = "cli11",
+        target = "cli11",
+        packages = ["libcli11-dev"],
+        include_entries = ["CLI"],
+    )
+    debian_library(
+        name = "fmt",
+        target = "fmt",
+        packages = ["libfmt-dev"],
+        include_entries = ["fmt"],
+        # Debian ships {fmt} as a shared library only; header-only keeps the binaries portable.
+        defines = ["FMT_HEADER_ONLY"],
+    )
