@@ -1,0 +1,42 @@
+// What every subcommand of `draftmark` shares: where it writes, its exit codes, the --format
+// option.
+//
+// A subcommand is one function `void AddXCommand(CLI::App& app, CommandContext& context)` in a
+// folder of its own. It adds itself to `app` with a callback; the callback writes to the context's
+// streams and sets the exit code. So a test runs a subcommand in-process, on string streams.
+#ifndef DRAFTMARK_TOOLS_COMMANDS_COMMAND_H_
+#define DRAFTMARK_TOOLS_COMMANDS_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+#include <string>
+
+#include "src/base/status.h"
+
+namespace draftmark {
+
+// Part of the command line contract.
+enum ExitCode : int {
+  kExitGood = 0,
+  kExitMismatch = 1,  // the command worked and found a difference
+  kExitError = 2,     // wrong usage, or data that cannot be used
+};
+
+struct CommandContext {
+  std::ostream& out;
+  std::ostream& err;
+  bool out_is_terminal = false;  // progress lines may be rewritten in place
+  int exit_code = kExitGood;
+
+  // Prints "draftmark: MESSAGE" to `err` and sets the exit code to kExitError.
+  void Fail(const Status& status);
+};
+
+enum class OutputFormat { kText, kJson };
+
+// Adds `--format text|json` (default text).
+void AddFormatOption(CLI::App& command, OutputFormat& format);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_COMMANDS_COMMAND_H_

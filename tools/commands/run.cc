@@ -1,0 +1,34 @@
+#include "tools/commands/run.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "tools/commands/command.h"
+
+namespace draftmark {
+
+int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
+                 bool out_is_terminal) {
+  CommandContext context{out, err, out_is_terminal};
+  CLI::App app(
+      "Conformance and benchmark harness for block-diffusion speculative-decoding drafters.",
+      "draftmark");
+  app.require_subcommand(1);
+  // The list of subcommands: each lives in its own folder.
+  // (filled as they land)
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    // --help arrives as an "error" with code 0; everything else is wrong usage.
+    const int code = app.exit(error, out, err);
+    return code == 0 ? kExitGood : kExitError;
+  } catch (const std::exception& error) {
+    // Out of memory and the like: one line instead of a crash.
+    err << "draftmark: " << error.what() << "\n";
+    return kExitError;
+  }
+  return context.exit_code;
+}
+
+}  // namespace draftmark
