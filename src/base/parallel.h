@@ -1,0 +1,21 @@
+// ParallelFor: a loop whose iterations are independent, over the machine's cores.
+//
+// Each index is handled by exactly one thread and in no order, so results do not depend on the
+// number of threads as long as iterations write to different places. Small loops run on the calling
+// thread.
+#ifndef DRAFTMARK_SRC_BASE_PARALLEL_H_
+#define DRAFTMARK_SRC_BASE_PARALLEL_H_
+
+#include <cstddef>
+#include <functional>
+
+namespace draftmark {
+
+// Calls body(begin, end) for disjoint ranges that cover [0, count), each at least `grain` long
+// except the last. `body` must not throw.
+void ParallelFor(std::size_t count, std::size_t grain,
+                 const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_BASE_PARALLEL_H_
