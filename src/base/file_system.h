@@ -1,14 +1,18 @@
 // The file system behind a small interface, so that faults (full disk, short write, read-only
 // folder) can be tested.
 //
-//   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));            // small files
-//   DM_ASSIGN_OR_RETURN(const auto bytes, RealFileSystem().Map(path));         // large files,
-//   read-only mapping DM_ASSIGN_OR_RETURN(auto file, RealFileSystem().CreateAtomic(path));       //
-//   nothing visible before Commit() DM_RETURN_IF_ERROR(file->Append(header));
-//   DM_RETURN_IF_ERROR(file->Commit());
+//   // Small files:
+//   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+//   // Large files, a read-only mapping:
+//   DM_ASSIGN_OR_RETURN(const auto file, RealFileSystem().Map(path));
+//   // Nothing visible before Commit():
+//   DM_ASSIGN_OR_RETURN(const auto out, RealFileSystem().CreateAtomic(path));
+//   DM_RETURN_IF_ERROR(out->Append(header));
+//   DM_RETURN_IF_ERROR(out->Commit());
 //
 // Errors name the path and the system's reason: NOT_FOUND, RESOURCE_EXHAUSTED (disk full),
-// UNAVAILABLE (permissions), INTERNAL. Implementations are thread-safe; one AtomicFile belongs to
+// UNAVAILABLE (permissions), INVALID_ARGUMENT (a folder or device where a regular file is expected,
+// a path no system can hold), INTERNAL. Implementations are thread-safe; one AtomicFile belongs to
 // one thread.
 #ifndef DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
 #define DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
@@ -26,7 +30,7 @@
 namespace draftmark {
 
 // The bytes of a file, unchanged for the lifetime of the object. The file must not be truncated
-// meanwhile.
+// meanwhile; files written by AtomicFile never are, since they are replaced and not rewritten.
 class FileBytes {
  public:
   virtual ~FileBytes() = default;
@@ -34,7 +38,8 @@ class FileBytes {
 };
 
 // A file that appears under its final name only on Commit(), complete and synced; dropped
-// otherwise.
+// otherwise. After the first error every later call fails with FAILED_PRECONDITION or the same
+// error. A symbolic link under the final name is replaced, not followed.
 class AtomicFile {
  public:
   virtual ~AtomicFile() = default;  // removes the temporary if Commit() did not succeed
@@ -49,7 +54,7 @@ class FileSystem {
   virtual StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) = 0;
   virtual bool IsFile(const std::string& path) = 0;
   virtual bool IsDirectory(const std::string& path) = 0;
-  // Names (not paths) of a folder's entries in ascending byte order.
+  // Names (not paths) of a folder's entries in ascending byte order, without "." and "..".
   virtual StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
 };
 

@@ -1,6 +1,5 @@
-// Reading and writing safetensors files (https://huggingface.co/docs/safetensors, format of 8-byte
-// length + JSON header
-// + data).
+// Reading and writing safetensors files (https://huggingface.co/docs/safetensors: an 8-byte
+// little-endian header length, a JSON header, the data).
 //
 //   DM_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open("model.safetensors"));
 //   DM_ASSIGN_OR_RETURN(const TensorView fc, file.Get("fc.weight", DType::kBF16, {h, taps * h}));
@@ -10,6 +9,9 @@
 // no holes, no overlaps, no bytes after the last tensor. Errors are DATA_LOSS and name file,
 // tensor, expected and found. Views stay valid as long as the file object or a copy of it lives;
 // the object is immutable and may be read by several threads.
+//
+// Stricter than the reference library: it takes an entry with unknown keys, and of a key given
+// twice the last one; both are refused here, since they hide a mistake or an attack.
 //
 // Writing is atomic (temporary, then rename) and deterministic: same tensors and metadata, same
 // bytes.
@@ -37,6 +39,9 @@ class SafetensorsFile {
  public:
   static StatusOr<SafetensorsFile> Open(const std::string& path,
                                         FileSystem& file_system = RealFileSystem());
+  // The same for bytes that are in memory already; `path` is their name for messages.
+  static StatusOr<SafetensorsFile> FromBytes(std::string path,
+                                             std::shared_ptr<const FileBytes> bytes);
 
   // All tensor names in ascending byte order.
   const std::vector<std::string>& names() const { return names_; }
@@ -57,35 +62,45 @@ class SafetensorsFile {
 };
 
 // A checkpoint of one or several files: a .safetensors file, a model.safetensors.index.json, or a
-// folder that holds either (the index wins). Every tensor the index names must be in the shard it
-// names, and no tensor in two shards.
+// folder that holds either (the index wins; without model.safetensors, the only .safetensors file
+// there). Every tensor the index names must be in the shard it names, and no tensor in two shards;
+// tensors that the index does not name are no part of the checkpoint. Immutable; may be read by
+// several threads.
 class Checkpoint {
  public:
   static StatusOr<Checkpoint> Open(const std::string& path,
                                    FileSystem& file_system = RealFileSystem());
 
+  // All tensor names in ascending byte order.
   const std::vector<std::string>& names() const { return names_; }
   bool Has(std::string_view name) const { return where_.find(name) != where_.end(); }
   StatusOr<TensorView> Get(std::string_view name) const;
   StatusOr<TensorView> Get(std::string_view name, DType dtype, const Shape& shape) const;
   const std::string& path() const { return path_; }
+  // In the order of their file names; a single file is one shard.
+  const std::vector<SafetensorsFile>& shards() const { return shards_; }
 
  private:
+  static StatusOr<Checkpoint> OpenIndex(const std::string& path, FileSystem& file_system);
+  Status AddShard(SafetensorsFile shard);
+
   std::string path_;
   std::vector<SafetensorsFile> shards_;
   std::vector<std::string> names_;
-  std::map<std::string, std::size_t, std::less<>> where_;
+  std::map<std::string, std::size_t, std::less<>> where_;  // index into shards_
 };
 
-// Collects tensors and writes them in one go. The views must stay valid until Write returns.
+// Collects tensors and writes them in one go. The views must stay valid until Write returns. Not
+// thread-safe.
 class SafetensorsWriter {
  public:
-  // INVALID_ARGUMENT for a name given twice, the name "__metadata__", or bytes that do not match
-  // dtype and shape.
+  // INVALID_ARGUMENT for a name given twice, the name "__metadata__", a name that is not UTF-8, or
+  // bytes that do not match dtype and shape.
   Status Add(std::string name, TensorView view);
+  // Replaces an earlier value of the same key. Text that is not UTF-8 is an error of Write.
   void SetMetadata(std::string key, std::string value);
   // Tensors are laid out by descending alignment of dtype, then name, as the reference library
-  // does.
+  // does; metadata is sorted by key, which the reference library leaves to chance.
   Status Write(const std::string& path, FileSystem& file_system = RealFileSystem()) const;
 
  private:
