@@ -1,0 +1,58 @@
+// Allocator: where all memory of a backend comes from (design.md, Memory).
+//
+// Implementations: HostAllocator (a fake device in host memory), a CUDA one later, and wrappers
+// that add one thing each and may be stacked: LedgerAllocator counts, FaultInjectingAllocator
+// fails on demand, a checking one adds red zones. A wrapper passes requests on, possibly larger
+// ones, so the ledger belongs outside a wrapper that enlarges.
+//
+// Rules for every implementation:
+// - Allocate: INVALID_ARGUMENT for a request that ValidateRequest refuses, RESOURCE_EXHAUSTED when
+//   memory is used up; the message names the tag and the bytes. The address has at least the
+//   requested alignment (and at least 256 bytes for kDevice, as CUDA promises). The contents are
+//   undefined.
+// - Free: takes an address that Allocate returned, once. Null, unknown or freed addresses are
+//   INVALID_ARGUMENT. After a failed Free the memory counts as still allocated.
+// - SetBytes: fills [address, address + bytes) in the stream's order.
+// - Thread-safe.
+#ifndef DRAFTMARK_SRC_SCRATCH_ALLOCATOR_H_
+#define DRAFTMARK_SRC_SCRATCH_ALLOCATOR_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/status.h"
+#include "src/scratch/device_address.h"
+
+namespace draftmark {
+
+enum class MemoryKind {
+  kDevice,      // the accelerator's memory
+  kHostPinned,  // page-locked host memory: the host reads what the device copies there
+};
+std::string_view MemoryKindName(MemoryKind kind);  // "device", "host pinned"
+
+// What cudaMalloc promises; device memory of every allocator is aligned to it.
+inline constexpr std::uint64_t kDeviceAlignment = 256;  // bytes
+
+struct AllocationRequest {
+  std::uint64_t bytes = 0;      // above 0; passed on unrounded
+  std::uint64_t alignment = 1;  // bytes, a power of two
+  MemoryKind kind = MemoryKind::kDevice;
+  std::string_view tag = {};  // whose memory it is, for the ledger and messages: a field's name
+};
+
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual StatusOr<DeviceAddress> Allocate(const AllocationRequest& request) = 0;
+  virtual Status Free(DeviceAddress address) = 0;
+  virtual Status SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
+                          StreamHandle stream) = 0;
+};
+
+// INVALID_ARGUMENT for 0 bytes, an alignment that is no power of two, or an empty tag.
+Status ValidateRequest(const AllocationRequest& request);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_SCRATCH_ALLOCATOR_H_

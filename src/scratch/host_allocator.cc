@@ -1,0 +1,101 @@
+#include "src/scratch/host_allocator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace draftmark {
+namespace {
+
+// splitmix64's finaliser: any byte can be regenerated from seed and index alone.
+std::uint8_t RandomByte(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return static_cast<std::uint8_t>(z ^ (z >> 31));
+}
+
+void FillPoison(void* memory, std::uint64_t bytes, const HostAllocatorOptions& options) {
+  switch (options.poison) {
+    case Poison::kNone:
+      return;
+    case Poison::kZeros:
+      std::memset(memory, 0x00, bytes);
+      return;
+    case Poison::kOnes:
+      std::memset(memory, 0xFF, bytes);
+      return;
+    case Poison::kRandom:
+      for (std::uint64_t i = 0; i < bytes; ++i) {
+        static_cast<std::uint8_t*>(memory)[i] = RandomByte(options.poison_seed, i);
+      }
+      return;
+  }
+}
+
+}  // namespace
+
+HostAllocator::~HostAllocator() {
+  for (const auto& [memory, block] : live_) {
+    ::operator delete(memory, std::align_val_t(block.alignment));
+  }
+}
+
+StatusOr<DeviceAddress> HostAllocator::Allocate(const AllocationRequest& request) {
+  DM_RETURN_IF_ERROR(ValidateRequest(request));
+  const std::uint64_t alignment = std::max(request.alignment, kDeviceAlignment);
+  void* memory = nullptr;
+  if (request.bytes <= options_.largest_request) {
+    memory = ::operator new(request.bytes, std::align_val_t(alignment), std::nothrow);
+  }
+  if (memory == nullptr) {
+    return ResourceExhaustedError(
+        fmt::format("{}: no {} bytes of host memory left", request.tag, request.bytes));
+  }
+  FillPoison(memory, request.bytes, options_);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  live_[memory] = {request.bytes, alignment};
+  return DeviceAddress{memory};
+}
+
+Status HostAllocator::Free(DeviceAddress address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = live_.find(address.value);
+  if (found == live_.end()) {
+    return InvalidArgumentError(
+        fmt::format("free of {:#x}, which is not allocated (freed twice, or of another allocator)",
+                    address.bits()));
+  }
+  ::operator delete(found->first, std::align_val_t(found->second.alignment));
+  live_.erase(found);
+  return OkStatus();
+}
+
+Status HostAllocator::SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
+                               StreamHandle /*stream*/) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // The block that starts at or before the address must hold the whole range.
+    auto after = live_.upper_bound(address.value);
+    const bool inside = after != live_.begin() && [&] {
+      const auto& [start, block] = *--after;
+      const std::uint64_t offset = address.bits() - reinterpret_cast<std::uintptr_t>(start);
+      return offset <= block.bytes && bytes <= block.bytes - offset;
+    }();
+    if (!inside) {
+      return InvalidArgumentError(fmt::format(
+          "fill of {} bytes at {:#x} leaves the allocated block", bytes, address.bits()));
+    }
+  }
+  if (bytes > 0) std::memset(address.value, value, bytes);
+  return OkStatus();
+}
+
+std::uint64_t HostAllocator::live_count() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return live_.size();
+}
+
+}  // namespace draftmark
