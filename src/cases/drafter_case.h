@@ -1,0 +1,90 @@
+// DrafterCase: one oracle case of a drafter: weights, a sequence of calls, and what every stage
+// should be.
+//
+// A case is a folder with config.json, model.safetensors and golden.safetensors in the layout of
+// cases/README.md: float64 stages as `f64.stepS.STAGE`, inputs as `stepS.inputs.NAME`, optionally
+// PyTorch BF16 stages as `torch_bf16.stepS.STAGE`. It is loaded once, checked as a whole, and never
+// altered; it may be read by several threads.
+#ifndef DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
+#define DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/file_system.h"
+#include "src/base/status.h"
+#include "src/cases/case_id.h"
+#include "src/config/drafter_config.h"
+#include "src/tensor/bfloat16.h"
+#include "src/tensor/safetensors.h"
+
+namespace draftmark {
+
+// One call: drop rows from the front of the context, append new ones, run one block.
+struct CaseStep {
+  std::uint64_t drop_front_rows = 0;
+  std::uint64_t new_context_rows = 0;
+  std::int64_t start = 0;  // absolute position of the anchor
+  std::vector<BFloat16>
+      target_hidden;  // [new_context_rows, L_t * h_t]; positions start - n .. start - 1
+  std::vector<std::uint32_t> block_tokens;  // anchor, then mask ids
+};
+
+struct ExpectedStage {
+  Shape shape;
+  std::vector<double> values;
+};
+
+class DrafterCase {
+ public:
+  // Errors: NOT_FOUND, DATA_LOSS or INVALID_ARGUMENT with the file, key or tensor, expected and
+  // found.
+  static StatusOr<DrafterCase> Load(const std::string& directory,
+                                    FileSystem& file_system = RealFileSystem());
+
+  const std::string& directory() const { return directory_; }
+  const CaseId& id() const { return id_; }
+  const DrafterConfig& config() const { return config_; }
+  const std::vector<CaseStep>& steps() const { return steps_; }
+  const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
+  // The most context rows that are visible at once.
+  std::uint64_t largest_context() const;
+  std::uint64_t gamma() const { return steps_.front().block_tokens.size(); }
+
+  // The float64 stage, or nothing if the case does not hold it (long cases leave some out).
+  StatusOr<std::optional<ExpectedStage>> Expected(std::size_t step, const std::string& stage) const;
+  // The recorded relative L2 error of a PyTorch BF16 run against the float64 stage.
+  std::optional<double> TorchError(std::size_t step, const std::string& stage) const;
+  // Largest absolute difference between PyTorch's BF16 logits and the float64 logits of a step:
+  // from the tensors where the case still holds them, else from the key
+  // `torch_bf16_max_abs_logit_error` of a trimmed case.
+  StatusOr<std::optional<double>> TorchMaxLogitError(std::size_t step) const;
+
+ private:
+  DrafterCase(DrafterConfig config, SafetensorsFile golden)
+      : config_(std::move(config)), golden_(std::move(golden)) {}
+  Status LoadSteps(const Json& json, const std::string& source);
+  Status CheckGoldenNames() const;
+
+  std::string directory_;
+  CaseId id_;
+  DrafterConfig config_;
+  SafetensorsFile golden_;
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  std::vector<CaseStep> steps_;
+  std::map<std::string, double> torch_errors_;
+  std::map<std::string, double> torch_logit_errors_;
+};
+
+// Folders below `directory` (itself included) that look like a case: they hold a
+// golden.safetensors. Sorted.
+std::vector<std::string> FindDrafterCases(const std::string& directory,
+                                          FileSystem& file_system = RealFileSystem());
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_

@@ -1,0 +1,89 @@
+// Paged attention of the block rows of one band: spec/drafter.md section 4.4.
+#ifndef DRAFTMARK_SRC_REFERENCE_ATTENTION_H_
+#define DRAFTMARK_SRC_REFERENCE_ATTENTION_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "src/reference/linear.h"
+#include "src/reference/numeric.h"
+#include "src/reference/paged_cache.h"
+
+namespace draftmark::reference {
+
+// Which keys a row may see. Positions are RoPE positions, never slot indices: the two part when the
+// window slides.
+struct Visibility {
+  bool causal = false;
+  bool sliding = false;
+  std::int64_t window = 0;  // sliding only
+
+  bool Sees(std::int64_t row_position, std::int64_t key_position) const {
+    const std::int64_t distance = row_position - key_position;
+    if (causal && distance < 0) return false;
+    return !sliding || std::abs(distance) < window;
+  }
+};
+
+struct AttentionShape {
+  std::size_t heads = 0;
+  std::size_t kv_heads = 0;
+  std::size_t head_dim = 0;
+};
+
+// q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) is the
+// cache row at SlotOf(block_table, m). Scores, softmax (maximum subtracted) and the weighted sum
+// stay in float64; one Store per output. A row that sees nothing gives 0.
+template <typename N>
+void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape& shape,
+                    const PagedCache<typename N::Storage>& cache, std::uint64_t layer,
+                    std::span<const std::uint32_t> block_table,
+                    std::span<const std::int64_t> row_positions,
+                    std::span<const std::int64_t> key_positions, const Visibility& visibility,
+                    std::span<typename N::Storage> out) {
+  const std::size_t d = shape.head_dim;
+  const std::size_t group = shape.heads / shape.kv_heads;  // need not be a power of two
+  const std::size_t keys = key_positions.size();
+  const double scale = 1.0 / std::sqrt(static_cast<double>(d));
+  std::vector<double> key(keys * d), value(keys * d), query(d), weight(keys), sum(d);
+  for (std::size_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head) {
+    for (std::size_t m = 0; m < keys; ++m) {
+      const std::int64_t slot = SlotOf(block_table, m);
+      for (std::size_t e = 0; e < d; ++e) {
+        key[m * d + e] = N::Load(cache.Key(layer, slot)[kv_head * d + e]);
+        value[m * d + e] = N::Load(cache.Value(layer, slot)[kv_head * d + e]);
+      }
+    }
+    for (std::size_t row = 0; row < row_positions.size(); ++row) {
+      for (std::size_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        const std::size_t at = (row * shape.heads + head) * d;
+        for (std::size_t e = 0; e < d; ++e) query[e] = N::Load(q[at + e]);
+        double maximum = -INFINITY;
+        for (std::size_t m = 0; m < keys; ++m) {
+          const bool seen = visibility.Sees(row_positions[row], key_positions[m]);
+          weight[m] = seen ? Dot(query.data(), &key[m * d], d) * scale : -INFINITY;
+          maximum = std::max(maximum, weight[m]);
+        }
+        double total = 0;
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (std::size_t m = 0; m < keys; ++m) {
+          if (weight[m] == -INFINITY) continue;
+          const double p = std::exp(weight[m] - maximum);
+          total += p;
+          for (std::size_t e = 0; e < d; ++e) sum[e] += p * value[m * d + e];
+        }
+        for (std::size_t e = 0; e < d; ++e)
+          out[at + e] = N::Store(total > 0 ? sum[e] / total : 0.0);
+      }
+    }
+  }
+}
+
+}  // namespace draftmark::reference
+
+#endif  // DRAFTMARK_SRC_REFERENCE_ATTENTION_H_
