@@ -2,11 +2,18 @@
 //
 //   DM_ASSIGN_OR_RETURN(const DrafterConfig config, LoadDrafterConfig("config.json"));
 //
+// A config that was returned is consistent: every width is above 0, n_q is a multiple of n_kv, the
+// rotary width is even, taps lie inside the target when its depth is known, and no product of
+// spec/drafter.md overflows. Widths are in elements, ids in tokens or layers.
+//
 // Reads Hugging Face drafter configs (flat, with a `dflash_config` object, and the `speculators`
 // layout), one entry of spec/drafter_configs.json, and the config.json of an oracle case (keys
 // `kind` and `steps`; the defaults of cases/README.md). Rules: spec/model_config.md section 7 and
 // spec/drafter.md sections 1, 2 and 4.3 to 4.4. A plain value type. Errors name file, key, expected
-// and found.
+// and found; codes: NOT_FOUND (a key is absent), INVALID_ARGUMENT (wrong type, range or
+// contradiction), UNIMPLEMENTED (a drafter that spec/drafter.md does not describe), OUT_OF_RANGE (a
+// product does not fit 64 bits), DATA_LOSS (not JSON). Functions are pure but for Load, and
+// thread-safe.
 #ifndef DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 #define DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 
@@ -36,7 +43,7 @@ enum class RopePairing { kHalfOfRotary, kHalfOfHead };
 
 struct RopeConfig {
   double theta = 0;
-  std::string type = "default";      // "default" or "yarn"
+  std::string type = "default";      // "default", "yarn" or "proportional" (see pairing)
   double partial_rotary_factor = 1;  // rotary_dim = head_dim * this
   RopePairing pairing = RopePairing::kHalfOfRotary;
   // YaRN only (spec/drafter.md section 4.3).
@@ -44,6 +51,7 @@ struct RopeConfig {
   double original_max_position_embeddings = 0;
   double beta_fast = 32;
   double beta_slow = 1;
+  bool truncate = true;  // false: the ramp's ends are not rounded to whole pairs (gpt-oss)
   std::optional<double> mscale;
   std::optional<double> mscale_all_dim;
   std::optional<double> attention_factor;  // multiplies cos and sin; wins over the rule
@@ -58,7 +66,10 @@ struct DrafterConfig {
   std::uint64_t head_dim = 0;             // d
   std::uint64_t intermediate_size = 0;    // I
   std::uint64_t vocab_size = 0;           // V
-  std::uint64_t block_size = 0;           // gamma as trained
+  // Speculators only: rows of the drafter's own LM head. A value other than V means a reduced
+  // vocabulary, which drafter.md does not describe; its weights have other shapes.
+  std::optional<std::uint64_t> draft_vocab_size;
+  std::uint64_t block_size = 0;  // gamma as trained
   RowConvention row_convention = RowConvention::kInPlace;
   bool sample_from_anchor = false;
   std::vector<std::int64_t>
@@ -102,10 +113,18 @@ struct DrafterConfig {
 // True if the parsed file describes a drafter (and not a target model).
 bool IsDrafterConfig(const Json& json);
 
-// `entry` selects one of the entries when the file is a collection like spec/drafter_configs.json
-// (by its `name`).
-StatusOr<DrafterConfig> ParseDrafterConfig(const Json& json, const std::string& source);
+// `source` is the file's name for messages. `entry` selects one of the entries (by its `name`) when
+// the file is a collection like spec/drafter_configs.json; a collection of one needs none.
+StatusOr<DrafterConfig> ParseDrafterConfig(const Json& json, const std::string& source,
+                                           const std::string& entry = "");
 StatusOr<DrafterConfig> LoadDrafterConfig(const std::string& path, const std::string& entry = "");
+
+// The names of a collection's entries, in the file's order; empty if `json` is no collection.
+std::vector<std::string> DrafterEntryNames(const Json& json);
+
+// Parameters of the checkpoint's own tensors, by spec/drafter.md section 1.1 (without the target's
+// embedding and LM head).
+std::uint64_t CountDrafterParameters(const DrafterConfig& config);
 
 // The geometry with the key names and order of cases/hf_configs/expected.json.
 OrderedJson GeometryToJson(const DrafterConfig& config);
