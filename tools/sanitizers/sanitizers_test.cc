@@ -1,0 +1,50 @@
+// Shows that each sanitizer config reports what it is for. DRAFTMARK_SANITIZER is the config's
+// name.
+#include <cstdlib>
+#include <string_view>
+
+#include "gtest/gtest.h"
+#include "tools/sanitizers/planted_bugs.h"
+
+namespace draftmark {
+namespace {
+
+constexpr std::string_view kSanitizer = DRAFTMARK_SANITIZER;
+
+// How a process ends after a report.
+constexpr int kExitLeak = 1;
+constexpr int kExitRace = 66;
+
+class SanitizersDeathTest : public ::testing::Test {
+ protected:
+  // A fresh process for each bug instead of a fork: sanitizers have threads of their own.
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+#define SKIP_UNLESS(sanitizer) \
+  if (kSanitizer != (sanitizer)) GTEST_SKIP() << "not built with --config=" << (sanitizer)
+
+TEST_F(SanitizersDeathTest, AsanReportsReadBehindHeapBlock) {
+  SKIP_UNLESS("asan");
+  EXPECT_DEATH(ReadBehindHeapBlock(), "AddressSanitizer: heap-buffer-overflow");
+}
+
+TEST_F(SanitizersDeathTest, AsanReportsLeak) {
+  SKIP_UNLESS("asan");
+  EXPECT_EXIT((LeakHeapBlock(), std::exit(0)), ::testing::ExitedWithCode(kExitLeak),
+              "LeakSanitizer: detected memory leaks");
+}
+
+TEST_F(SanitizersDeathTest, UbsanReportsSignedOverflow) {
+  SKIP_UNLESS("ubsan");
+  EXPECT_DEATH(OverflowSignedInt(), "runtime error: signed integer overflow");
+}
+
+TEST_F(SanitizersDeathTest, TsanReportsRace) {
+  SKIP_UNLESS("tsan");
+  EXPECT_EXIT((RaceOnVariable(), std::exit(0)), ::testing::ExitedWithCode(kExitRace),
+              "ThreadSanitizer: data race");
+}
+
+}  // namespace
+}  // namespace draftmark
