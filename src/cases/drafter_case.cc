@@ -240,17 +240,29 @@ StatusOr<std::optional<double>> DrafterCase::TorchMaxLogitError(std::size_t step
   return std::optional<double>(largest);
 }
 
-std::vector<std::string> FindDrafterCases(const std::string& directory, FileSystem& file_system) {
-  if (file_system.IsFile(JoinPath(directory, "golden.safetensors"))) return {directory};
-  std::vector<std::string> found;
+namespace {
+
+void FindBelow(const std::string& directory, int depth, FileSystem& file_system,
+               std::vector<std::string>& found) {
+  if (file_system.IsFile(JoinPath(directory, "golden.safetensors"))) {
+    found.push_back(directory);
+    return;
+  }
+  // Cases lie at most a few folders down; the bound also ends a loop of links.
+  constexpr int kDeepest = 4;
   const StatusOr<std::vector<std::string>> entries = file_system.List(directory);
-  if (!entries.ok()) return found;
+  if (depth == kDeepest || !entries.ok()) return;
   for (const std::string& entry : *entries) {
     const std::string path = JoinPath(directory, entry);
-    if (!file_system.IsDirectory(path)) continue;
-    const std::vector<std::string> below = FindDrafterCases(path, file_system);
-    found.insert(found.end(), below.begin(), below.end());
+    if (file_system.IsDirectory(path)) FindBelow(path, depth + 1, file_system, found);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> FindDrafterCases(const std::string& directory, FileSystem& file_system) {
+  std::vector<std::string> found;
+  FindBelow(directory, 0, file_system, found);
   return found;
 }
 

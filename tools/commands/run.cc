@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "tools/commands/command.h"
+#include "tools/commands/verify/verify_command.h"
 
 namespace draftmark {
 
@@ -15,7 +16,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
       "draftmark");
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
-  // (filled as they land)
+  AddVerifyCommand(app, context);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));

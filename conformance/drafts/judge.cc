@@ -1,0 +1,225 @@
+#include "conformance/drafts/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "src/backend/stages.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark {
+namespace {
+
+// Bounds of the contract; cases/README.md and the recorded errors say why they are what they are.
+constexpr double kExactBound = 1e-9;
+constexpr double kExactYarnBound = 1e-6;
+constexpr double kTorchErrorShare = 1.5;
+constexpr double kTorchErrorCap = 0.02;
+constexpr double kFcDeviation = 0.02;
+
+// Stages that follow each run's own path, so that no elementwise comparison with the oracle makes
+// sense in BF16.
+bool FollowsOwnPath(std::string_view stage) {
+  return stage == "margin" || stage == "markov.logits" || stage == "confidence_logits" ||
+         (stage.starts_with("selector.") && stage != "selector.hidden_projection");
+}
+
+struct Bound {
+  double value = 0;
+  std::string rule;
+};
+
+Bound Bf16Bound(const DrafterCase& drafter_case, std::size_t step, const std::string& stage) {
+  std::string source = stage;
+  if (stage.ends_with(".k_new")) {
+    // PyTorch's BF16 cos and sin dominate its k_new; its k_norm shows what a sound run makes of the
+    // same rows.
+    source.replace(source.size() - 3, 3, "norm");
+  }
+  const std::optional<double> torch = drafter_case.TorchError(step, source);
+  if (!torch) {
+    return {kTorchErrorShare * kTorchErrorCap,
+            fmt::format("{} x {} (no PyTorch error recorded)", kTorchErrorShare, kTorchErrorCap)};
+  }
+  const double smaller = source == stage ? std::min(*torch, kTorchErrorCap) : *torch;
+  return {kTorchErrorShare * smaller,
+          fmt::format("{} x {:.6g} ({} {:.6g})", kTorchErrorShare, smaller,
+                      source == stage ? "PyTorch's error" : "PyTorch's k_norm error", *torch)};
+}
+
+// The first value that BF16 cannot hold, if any.
+std::optional<std::uint64_t> FirstNotBf16(std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i]) && BFloat16::FromDouble(values[i]).ToDouble() != values[i]) return i;
+  }
+  return std::nullopt;
+}
+
+void JudgeBf16Values(const DrafterCase& drafter_case, StageVerdict& verdict) {
+  const double error = verdict.comparison.relative_l2;
+  if (verdict.stage == "fc") {
+    const std::optional<double> torch = drafter_case.TorchError(verdict.step, "fc");
+    if (torch && *torch > 0) {
+      verdict.bound = *torch * (1 + kFcDeviation);
+      verdict.rule =
+          fmt::format("within {:g} % of PyTorch's error {:.6g}", 100 * kFcDeviation, *torch);
+      // Also from below: an error that is too small means that nothing was rounded.
+      if (!(std::abs(error / *torch - 1) <= kFcDeviation)) {
+        verdict.failure = fmt::format("relative L2 error {:.6g} is not {}", error, verdict.rule);
+      }
+      return;
+    }
+  }
+  const Bound bound = Bf16Bound(drafter_case, verdict.step, verdict.stage);
+  verdict.bound = bound.value;
+  verdict.rule = bound.rule;
+  if (!(error <= bound.value)) {
+    verdict.failure =
+        fmt::format("relative L2 error {:.6g} exceeds {:.6g} = {}", error, bound.value, bound.rule);
+  }
+}
+
+// Position of the first draft's row in the block.
+std::size_t FirstDraftRow(const DrafterConfig& config) {
+  return config.row_convention == RowConvention::kInPlace ? 1 : 0;
+}
+
+// Row-wise argmax by the tie rule (lowest id, NaN never, nothing above -1e30 gives 0), written
+// apart from the reference's.
+std::vector<double> TokensFromLogits(const TappedStage& logits, std::size_t first_row) {
+  std::vector<double> tokens;
+  const std::size_t vocabulary = logits.shape[1];
+  for (std::size_t row = first_row; row < logits.shape[0]; ++row) {
+    const double* const begin = &logits.values[row * vocabulary];
+    std::size_t best = vocabulary;
+    for (std::size_t id = 0; id < vocabulary; ++id) {
+      if (!(begin[id] > -1e30)) continue;
+      if (best == vocabulary || begin[id] > begin[best]) best = id;
+    }
+    tokens.push_back(best == vocabulary ? 0.0 : static_cast<double>(best));
+  }
+  return tokens;
+}
+
+// The margin below which a sound BF16 run may choose another token than float64.
+StatusOr<double> TokenTolerance(const DrafterCase& drafter_case, std::size_t step,
+                                const TappedStages& tapped) {
+  DM_ASSIGN_OR_RETURN(std::optional<double> logit_error, drafter_case.TorchMaxLogitError(step));
+  if (!logit_error) {
+    // Without PyTorch's logits this run's own stand in: its logits stage is judged before.
+    DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> expected,
+                        drafter_case.Expected(step, "logits"));
+    const auto logits = tapped.find("logits");
+    if (!expected || logits == tapped.end()) return 0.0;
+    logit_error =
+        Compare(expected->shape, expected->values, logits->second.values, UlpUnit::kBf16).max_abs;
+  }
+  return 2 * kTorchErrorShare * *logit_error;
+}
+
+Status JudgeBf16Tokens(const DrafterCase& drafter_case, const TappedStages& tapped,
+                       const ExpectedStage& expected, const TappedStage& got,
+                       StageVerdict& verdict) {
+  verdict.rule =
+      "the tie rule on the run's own logits; the float64 token where its margin exceeds 2B";
+  const auto logits = tapped.find("logits");
+  if (logits == tapped.end() || logits->second.shape.size() != 2) {
+    verdict.failure = "the logits were not tapped, so tokens cannot be recomputed";
+    return OkStatus();
+  }
+  const std::vector<double> own =
+      TokensFromLogits(logits->second, FirstDraftRow(drafter_case.config()));
+  DM_ASSIGN_OR_RETURN(const double tolerance, TokenTolerance(drafter_case, verdict.step, tapped));
+  DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> margins,
+                      drafter_case.Expected(verdict.step, "margin"));
+  for (std::size_t i = 0; i < got.values.size(); ++i) {
+    if (i >= own.size() || own[i] != got.values[i]) {
+      verdict.failure =
+          fmt::format("draft {}: token {} is not the argmax of the run's own logits, which is {}",
+                      i, got.values[i], i < own.size() ? own[i] : -1.0);
+      return OkStatus();
+    }
+    const double margin = margins && i < margins->values.size() ? margins->values[i] : INFINITY;
+    if (got.values[i] != expected.values[i] && margin > tolerance) {
+      verdict.failure = fmt::format(
+          "draft {}: token {}, but float64 chose {} with margin {:.6g} above 2B = {:.6g}", i,
+          got.values[i], expected.values[i], margin, tolerance);
+      return OkStatus();
+    }
+  }
+  return OkStatus();
+}
+
+StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case, std::size_t step,
+                                  const std::string& stage, Precision precision,
+                                  const TappedStages& tapped, const ExpectedStage& expected) {
+  StageVerdict verdict;
+  verdict.step = step;
+  verdict.stage = stage;
+  const auto found = tapped.find(stage);
+  if (found == tapped.end()) {
+    verdict.failure = "the backend gave no such stage";
+    return verdict;
+  }
+  const TappedStage& got = found->second;
+  if (got.shape != expected.shape) {
+    verdict.failure = fmt::format("shape {}, expected {}", ShapeToString(got.shape),
+                                  ShapeToString(expected.shape));
+    return verdict;
+  }
+  const bool exact = precision == Precision::kExact;
+  verdict.comparison =
+      Compare(expected.shape, expected.values, got.values, exact ? UlpUnit::kF64 : UlpUnit::kBf16);
+  if (stage == "draft_tokens") {
+    if (!exact) {
+      DM_RETURN_IF_ERROR(JudgeBf16Tokens(drafter_case, tapped, expected, got, verdict));
+    } else {
+      verdict.rule = "tokens equal";
+      if (verdict.comparison.max_abs != 0) {
+        verdict.failure = fmt::format("tokens differ: {}", DescribeWorst(verdict.comparison));
+      }
+    }
+    return verdict;
+  }
+  if (exact) {
+    const bool yarn = drafter_case.config().rope.type == "yarn";
+    verdict.bound = yarn ? kExactYarnBound : kExactBound;
+    verdict.rule = yarn ? "float64, YaRN frequencies of the case in float32" : "float64";
+    if (!(verdict.comparison.relative_l2 <= verdict.bound)) {
+      verdict.failure = fmt::format("relative L2 error {:.6g} exceeds {:g} ({})",
+                                    verdict.comparison.relative_l2, verdict.bound, verdict.rule);
+    }
+    return verdict;
+  }
+  if (const std::optional<std::uint64_t> bad = FirstNotBf16(got.values)) {
+    verdict.failure =
+        fmt::format("element {} = {:.17g} is no BF16 number: the stage was not rounded",
+                    LogicalIndex(got.shape, *bad), got.values[*bad]);
+    return verdict;
+  }
+  JudgeBf16Values(drafter_case, verdict);
+  return verdict;
+}
+
+}  // namespace
+
+std::string StageVerdict::Name() const { return fmt::format("step{}.{}", step, stage); }
+
+StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case, std::size_t step,
+                                              Precision precision, const TappedStages& tapped) {
+  std::vector<StageVerdict> verdicts;
+  for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {
+    if (precision == Precision::kBf16 && FollowsOwnPath(stage)) continue;
+    DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> expected,
+                        drafter_case.Expected(step, stage));
+    if (!expected) continue;
+    DM_ASSIGN_OR_RETURN(StageVerdict verdict,
+                        JudgeStage(drafter_case, step, stage, precision, tapped, *expected));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace draftmark

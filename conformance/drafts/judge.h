@@ -1,0 +1,53 @@
+// Judges the stages of one step of a draft against an oracle case: the rules of cases/README.md
+// ("Comparing a BF16 implementation") and spec/drafter.md section 10, class T4.
+//
+// kExact: relative L2 error at most 1e-9 per stage (1e-6 under YaRN, whose cases were made with
+// float32 frequencies), tokens equal. kBf16: every stage exactly representable in BF16; `fc` within
+// 2 % of PyTorch's recorded error; `k_new` at most 1.5 times PyTorch's `k_norm` error of the same
+// step and layer; every other stage at most 1.5 times the smaller of PyTorch's error and 0.02.
+// Tokens: exactly what the tie rule gives on the run's own logits, and the float64 token unless its
+// margin is at most 2B, B = 1.5 times PyTorch's largest logit error of the step.
+#ifndef DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
+#define DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/backend/draft_session.h"
+#include "src/base/status.h"
+#include "src/cases/drafter_case.h"
+#include "src/compare/comparison.h"
+
+namespace draftmark {
+
+// The stages of one step as a backend gave them.
+struct TappedStage {
+  Shape shape;
+  std::vector<double> values;
+};
+using TappedStages = std::map<std::string, TappedStage, std::less<>>;
+
+struct StageVerdict {
+  std::size_t step = 0;
+  std::string stage;
+  double bound = 0;       // of the relative L2 error; 0 where the rule is another one
+  std::string rule;       // where the bound comes from, for the report
+  std::string failure;    // empty = passed; else one line that says what is wrong
+  Comparison comparison;  // empty if shapes differ or the stage is missing
+
+  bool passed() const { return failure.empty(); }
+  // "step1.layers.0.k_new".
+  std::string Name() const;
+};
+
+// Verdicts of one step in data-flow order: one for each stage that the case holds or that a rule
+// needs.
+StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case, std::size_t step,
+                                              Precision precision, const TappedStages& tapped);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_

@@ -1,0 +1,72 @@
+#include "conformance/drafts/run_case.h"
+
+#include <numeric>
+#include <utility>
+
+#include "src/reference/session.h"
+#include "src/reference/weights.h"
+
+namespace draftmark {
+namespace {
+
+class Collector : public StageSink {
+ public:
+  void OnStage(const StageValue& stage) override {
+    tapped_[std::string(stage.name)] = {stage.shape, {stage.values.begin(), stage.values.end()}};
+  }
+  const TappedStages& tapped() const { return tapped_; }
+
+ private:
+  TappedStages tapped_;
+};
+
+// Long tails go in chunks: a window this small makes every longer case take several passes.
+constexpr std::uint64_t kContextRowsPerPass = 64;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& drafter_case,
+                                                             const SessionLimits& limits,
+                                                             Precision precision) {
+  DM_ASSIGN_OR_RETURN(
+      reference::DrafterWeights weights,
+      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  return reference::OpenReferenceSession(
+      drafter_case.config(), std::make_shared<const reference::DrafterWeights>(std::move(weights)),
+      limits, precision);
+}
+
+StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
+                                    const std::string& backend, const OpenSession& open) {
+  CaseReport report;
+  report.id = drafter_case.id().ToString();
+  report.directory = drafter_case.directory();
+  report.backend = backend;
+  report.precision = precision;
+  SessionLimits limits;
+  limits.max_batch = 1;
+  limits.max_context = drafter_case.largest_context();
+  limits.ctx_window = kContextRowsPerPass;
+  limits.gamma = drafter_case.gamma();
+  StatusOr<std::unique_ptr<DraftSession>> opened = open(drafter_case, limits, precision);
+  if (!opened.ok()) return opened.status().Annotated(drafter_case.directory());
+  DraftSession& session = **opened;
+  for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
+    const CaseStep& step = drafter_case.steps()[s];
+    DM_RETURN_IF_ERROR(session.DropFront(0, step.drop_front_rows));
+    std::vector<std::int32_t> positions(step.new_context_rows);
+    std::iota(
+        positions.begin(), positions.end(),
+        static_cast<std::int32_t>(step.start - static_cast<std::int64_t>(step.new_context_rows)));
+    DM_RETURN_IF_ERROR(session.AppendContext(0, step.target_hidden, positions));
+    Collector collector;
+    const BlockRequest request = {0, step.block_tokens, step.start};
+    DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
+    DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
+                        JudgeStep(drafter_case, s, precision, collector.tapped()));
+    std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
+  }
+  return report;
+}
+
+}  // namespace draftmark

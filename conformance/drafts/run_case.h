@@ -1,0 +1,55 @@
+// Runs an oracle case on a backend, step by step, and judges every stage. The backend is whatever
+// `open` opens.
+#ifndef DRAFTMARK_CONFORMANCE_DRAFTS_RUN_CASE_H_
+#define DRAFTMARK_CONFORMANCE_DRAFTS_RUN_CASE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/drafts/judge.h"
+#include "src/backend/draft_session.h"
+#include "src/base/json.h"
+#include "src/base/status.h"
+#include "src/cases/drafter_case.h"
+
+namespace draftmark {
+
+using OpenSession = std::function<StatusOr<std::unique_ptr<DraftSession>>(
+    const DrafterCase& drafter_case, const SessionLimits& limits, Precision precision)>;
+
+// The reference backend on the case's own weights.
+StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& drafter_case,
+                                                             const SessionLimits& limits,
+                                                             Precision precision);
+
+struct CaseReport {
+  std::string id;         // case id
+  std::string directory;  // for the reproduction line
+  std::string backend;
+  Precision precision = Precision::kExact;
+  std::vector<StageVerdict> verdicts;  // steps in order, stages in data-flow order
+
+  // The first stage that is off, or null.
+  const StageVerdict* FirstFailure() const;
+  std::size_t Failures() const;
+  // The verdict that uses most of its bound, or null if none has one.
+  const StageVerdict* Tightest() const;
+};
+
+// Errors are those of the backend, or of a case that cannot be read; a wrong result is no error but
+// a failed verdict.
+StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
+                                    const std::string& backend, const OpenSession& open);
+
+// One line for a pass; for a failure the first stage that is off, its worst element, the histogram
+// of its errors and the command that reproduces it. Ends with a newline.
+std::string ReportText(const CaseReport& report);
+OrderedJson ReportJson(const CaseReport& report);
+// "draftmark verify DIR --backend reference --precision bf16".
+std::string ReproductionLine(const CaseReport& report);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_DRAFTS_RUN_CASE_H_
