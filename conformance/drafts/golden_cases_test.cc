@@ -1,0 +1,73 @@
+// Every oracle case at hand, in both precisions: the ones in golden/ always, all of ../shared/cases
+// where it lies beside the checkout.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "conformance/drafts/run_case.h"
+#include "src/base/status_matchers.h"
+#include "src/cases/drafter_case.h"
+
+namespace draftmark {
+namespace {
+
+struct Run {
+  std::string directory;
+  Precision precision;
+};
+
+std::string RunName(const ::testing::TestParamInfo<Run>& info) {
+  const std::string& path = info.param.directory;
+  return path.substr(path.rfind('/') + 1) + "_" + std::string(PrecisionName(info.param.precision));
+}
+
+std::vector<Run> RunsBelow(const std::string& folder) {
+  const char* const runfiles = std::getenv("TEST_SRCDIR");
+  std::vector<Run> runs;
+  if (runfiles == nullptr) return runs;
+  for (const std::string& directory : FindDrafterCases(std::string(runfiles) + "/" + folder)) {
+    runs.push_back({directory, Precision::kExact});
+    runs.push_back({directory, Precision::kBf16});
+  }
+  return runs;
+}
+
+void RunAndExpectPass(const Run& run) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(run.directory));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport report,
+      RunDrafterCase(drafter_case, run.precision, "reference", OpenReferenceForCase));
+  EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
+  EXPECT_GE(report.verdicts.size(), 10u) << "hardly anything was compared";
+}
+
+class GoldenCaseTest : public ::testing::TestWithParam<Run> {};
+TEST_P(GoldenCaseTest, ReferencePasses) { RunAndExpectPass(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Golden, GoldenCaseTest,
+                         ::testing::ValuesIn(RunsBelow("draftmark/golden/drafter")), RunName);
+
+TEST(GoldenCasesTest, TheFiveNamedCasesAreThere) {
+  EXPECT_EQ(RunsBelow("draftmark/golden/drafter").size(), 2u * 5u);
+}
+
+class OracleCaseTest : public ::testing::TestWithParam<Run> {};
+// Empty without ../shared/cases; OracleCasesTest says so.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OracleCaseTest);
+TEST_P(OracleCaseTest, ReferencePasses) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(GetParam().directory));
+  if (drafter_case.config().kind != DrafterKind::kDflash) {
+    GTEST_SKIP() << "the reference backend covers drafters of kind dflash only";
+  }
+  RunAndExpectPass(GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Oracle, OracleCaseTest,
+                         ::testing::ValuesIn(RunsBelow("oracle_cases/cases/drafter")), RunName);
+
+TEST(OracleCasesTest, AreBesideTheCheckout) {
+  if (RunsBelow("oracle_cases/cases/drafter").empty()) {
+    GTEST_SKIP() << "no ../shared/cases beside this checkout: only the cases in golden/ were run";
+  }
+}
+
+}  // namespace
+}  // namespace draftmark

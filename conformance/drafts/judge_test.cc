@@ -1,0 +1,255 @@
+// The judge must catch what it is there for: each test plants one mistake in the stages of a sound
+// run.
+#include "conformance/drafts/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "conformance/drafts/run_case.h"
+#include "src/base/status_matchers.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string GoldenCase(const std::string& name) {
+  return std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafter/" + name;
+}
+
+// Changes stages on their way from a backend to the judge.
+using Tamper =
+    std::function<void(const std::string& stage, Shape& shape, std::vector<double>& values)>;
+
+class TamperingSink : public StageSink {
+ public:
+  TamperingSink(StageSink* next, const Tamper& tamper) : next_(next), tamper_(tamper) {}
+  void OnStage(const StageValue& stage) override {
+    std::vector<double> values(stage.values.begin(), stage.values.end());
+    Shape shape = stage.shape;
+    tamper_(std::string(stage.name), shape, values);
+    if (!shape.empty()) next_->OnStage({stage.band, stage.name, shape, values});
+  }
+
+ private:
+  StageSink* next_;
+  const Tamper& tamper_;
+};
+
+class TamperingSession : public DraftSession {
+ public:
+  TamperingSession(std::unique_ptr<DraftSession> inner, Tamper tamper)
+      : inner_(std::move(inner)), tamper_(std::move(tamper)) {}
+  Status AppendContext(std::size_t band, std::span<const BFloat16> taps,
+                       std::span<const std::int32_t> positions) override {
+    return inner_->AppendContext(band, taps, positions);
+  }
+  Status DropFront(std::size_t band, std::uint64_t rows) override {
+    return inner_->DropFront(band, rows);
+  }
+  Status Reset(std::size_t band) override { return inner_->Reset(band); }
+  StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,
+                                             StageSink* sink) override {
+    TamperingSink tampering(sink, tamper_);
+    return inner_->Propose(requests, &tampering);
+  }
+
+ private:
+  std::unique_ptr<DraftSession> inner_;
+  Tamper tamper_;
+};
+
+// Runs a golden case with a tampered backend that computes in `compute` and is judged as `judged`.
+StatusOr<CaseReport> RunTampered(const std::string& name, Precision compute, Precision judged,
+                                 Tamper tamper) {
+  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(GoldenCase(name)));
+  const OpenSession open = [&](const DrafterCase& c, const SessionLimits& limits,
+                               Precision) -> StatusOr<std::unique_ptr<DraftSession>> {
+    DM_ASSIGN_OR_RETURN(std::unique_ptr<DraftSession> inner,
+                        OpenReferenceForCase(c, limits, compute));
+    return std::unique_ptr<DraftSession>(
+        std::make_unique<TamperingSession>(std::move(inner), tamper));
+  };
+  return RunDrafterCase(drafter_case, judged, "reference", open);
+}
+
+Tamper Only(const std::string& target, std::function<double(double)> change) {
+  return [=](const std::string& stage, Shape&, std::vector<double>& values) {
+    if (stage != target) return;
+    for (double& value : values) value = change(value);
+  };
+}
+
+const Tamper kNone = [](const std::string&, Shape&, std::vector<double>&) {};
+
+double TruncateToBf16(double value) {
+  BFloat16 rounded = BFloat16::FromDouble(value);
+  if (std::abs(rounded.ToDouble()) > std::abs(value)) --rounded.bits;
+  return rounded.ToDouble();
+}
+
+TEST(JudgeTest, SoundRunsPass) {
+  for (const Precision precision : {Precision::kExact, Precision::kBf16}) {
+    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                            RunTampered("dflash_softcap", precision, precision, kNone));
+    EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
+  }
+}
+
+TEST(JudgeTest, Bf16ModeThatRoundsNothingFailsAtTheFirstStage) {
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport report, RunTampered("dflash_softcap", Precision::kExact,
+                                                               Precision::kBf16, kNone));
+  ASSERT_NE(report.FirstFailure(), nullptr);
+  EXPECT_EQ(report.FirstFailure()->Name(), "step0.fc");
+  EXPECT_THAT(report.FirstFailure()->failure, HasSubstr("not rounded"));
+  // Not one rounded stage: only the tokens may pass.
+  EXPECT_GE(report.Failures(), report.verdicts.size() - 2);
+}
+
+TEST(JudgeTest, OneUnroundedStageIsNamed) {
+  // The smallest change that BF16 cannot hold, in every stage in turn.
+  for (const std::string& stage : StagesInDataFlowOrder([] {
+         DrafterConfig config;
+         config.num_hidden_layers = 1;
+         return config;
+       }())) {
+    if (stage == "draft_tokens" || stage == "margin") continue;
+    DM_ASSERT_OK_AND_ASSIGN(
+        const CaseReport report,
+        RunTampered("dflash_softcap", Precision::kBf16, Precision::kBf16,
+                    Only(stage, [](double value) { return value * (1 + std::ldexp(1, -20)); })));
+    ASSERT_NE(report.FirstFailure(), nullptr) << stage;
+    EXPECT_EQ(report.FirstFailure()->Name(), "step0." + stage);
+    EXPECT_THAT(report.FirstFailure()->failure, HasSubstr("not rounded"));
+  }
+}
+
+TEST(JudgeTest, TruncationInsteadOfNearestFailsFromAbove) {
+  // fc of the exact run, cut instead of rounded: its error doubles.
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                          RunTampered("dflash_softcap", Precision::kExact, Precision::kBf16,
+                                      Only("fc", TruncateToBf16)));
+  EXPECT_EQ(report.FirstFailure()->Name(), "step0.fc");
+  EXPECT_THAT(report.FirstFailure()->failure, HasSubstr("is not within 2 % of PyTorch's error"));
+}
+
+TEST(JudgeTest, TheFloat64FcRoundedOncePasses) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
+                          DrafterCase::Load(GoldenCase("dflash_softcap")));
+  DM_ASSERT_OK_AND_ASSIGN(const auto expected, drafter_case.Expected(0, "fc"));
+  TappedStages tapped;
+  tapped["fc"] = {expected->shape, expected->values};
+  for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
+  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
+                          JudgeStep(drafter_case, 0, Precision::kBf16, tapped));
+  EXPECT_TRUE(verdicts.front().passed()) << verdicts.front().failure;
+}
+
+TEST(JudgeTest, WrongWidthOfOneStageFails) {
+  // Three bits fewer than BF16 (as an FP8 detour would give): every number is still representable.
+  for (const char* stage :
+       {"hidden_norm", "layers.0.input_layernorm", "layers.0.q_norm", "layers.0.k_new",
+        "layers.0.v_new", "layers.0.output", "norm", "logits"}) {
+    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                            RunTampered("dflash_softcap", Precision::kBf16, Precision::kBf16,
+                                        Only(stage, [](double value) {
+                                          BFloat16 bits = BFloat16::FromDouble(value);
+                                          bits.bits =
+                                              static_cast<std::uint16_t>(bits.bits & 0xFFF8u);
+                                          return bits.ToDouble();
+                                        })));
+    ASSERT_NE(report.FirstFailure(), nullptr) << stage;
+    EXPECT_EQ(report.FirstFailure()->stage, stage);
+  }
+}
+
+TEST(JudgeTest, NanAndInfinityFail) {
+  for (const double bad : {std::nan(""), double{INFINITY}}) {
+    for (const Precision precision : {Precision::kExact, Precision::kBf16}) {
+      DM_ASSERT_OK_AND_ASSIGN(
+          const CaseReport report,
+          RunTampered("dflash_softcap", precision, precision,
+                      [&](const std::string& stage, Shape&, std::vector<double>& values) {
+                        if (stage == "norm") values[7] = bad;
+                      }));
+      ASSERT_NE(report.FirstFailure(), nullptr);
+      EXPECT_EQ(report.FirstFailure()->Name(), "step0.norm");
+      EXPECT_EQ(report.FirstFailure()->comparison.worst_index, 7u);
+    }
+  }
+}
+
+TEST(JudgeTest, MissingStageAndWrongShapeFail) {
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport missing,
+      RunTampered("dflash_softcap", Precision::kExact, Precision::kExact,
+                  [](const std::string& stage, Shape& shape, std::vector<double>&) {
+                    if (stage == "layers.0.mlp") shape.clear();
+                  }));
+  EXPECT_EQ(missing.FirstFailure()->Name(), "step0.layers.0.mlp");
+  EXPECT_THAT(missing.FirstFailure()->failure, HasSubstr("no such stage"));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport reshaped,
+      RunTampered("dflash_softcap", Precision::kExact, Precision::kExact,
+                  [](const std::string& stage, Shape& shape, std::vector<double>&) {
+                    if (stage == "layers.0.attn_out") shape = {shape[1], shape[0]};
+                  }));
+  EXPECT_EQ(reshaped.FirstFailure()->Name(), "step0.layers.0.attn_out");
+  EXPECT_THAT(reshaped.FirstFailure()->failure, HasSubstr("shape [256, 16], expected [16, 256]"));
+}
+
+TEST(JudgeTest, SmallestErrorAboveTheExactBoundFails) {
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport report,
+      RunTampered("dflash_wide_head", Precision::kExact, Precision::kExact,
+                  Only("layers.1.k_norm", [](double v) { return v * (1 + 2e-9); })));
+  ASSERT_NE(report.FirstFailure(), nullptr);
+  EXPECT_EQ(report.FirstFailure()->Name(), "step0.layers.1.k_norm");
+  EXPECT_EQ(report.Failures(), 3u);  // one in each step
+}
+
+TEST(JudgeTest, WrongTokensFail) {
+  const Tamper other_token = [](const std::string& stage, Shape&, std::vector<double>& values) {
+    if (stage == "draft_tokens") values[2] = values[2] == 5 ? 6 : 5;
+  };
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport exact, RunTampered("dflash_softcap", Precision::kExact,
+                                                              Precision::kExact, other_token));
+  EXPECT_EQ(exact.FirstFailure()->Name(), "step0.draft_tokens");
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport bf16, RunTampered("dflash_softcap", Precision::kBf16,
+                                                             Precision::kBf16, other_token));
+  EXPECT_EQ(bf16.FirstFailure()->Name(), "step0.draft_tokens");
+  EXPECT_THAT(bf16.FirstFailure()->failure, HasSubstr("not the argmax of the run's own logits"));
+}
+
+TEST(JudgeTest, TokensThatFollowWrongLogitsFailByTheMargin) {
+  // A spike in one logit moves the token with it: self-consistent, but float64 chose another one by
+  // far.
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
+                          DrafterCase::Load(GoldenCase("dflash_softcap")));
+  DM_ASSERT_OK_AND_ASSIGN(const auto logits, drafter_case.Expected(0, "logits"));
+  DM_ASSERT_OK_AND_ASSIGN(const auto tokens, drafter_case.Expected(0, "draft_tokens"));
+  TappedStages tapped;
+  tapped["logits"] = {logits->shape, logits->values};
+  tapped["draft_tokens"] = {tokens->shape, tokens->values};
+  for (double& value : tapped["logits"].values) value = BFloat16::FromDouble(value).ToDouble();
+  // The draft that float64 is surest of.
+  DM_ASSERT_OK_AND_ASSIGN(const auto margins, drafter_case.Expected(0, "margin"));
+  const auto draft = static_cast<std::size_t>(
+      std::max_element(margins->values.begin(), margins->values.end()) - margins->values.begin());
+  const std::size_t token = tokens->values[draft] == 9 ? 10 : 9;
+  tapped["logits"].values[(draft + 1) * logits->shape[1] + token] = 128;
+  tapped["draft_tokens"].values[draft] = static_cast<double>(token);
+  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
+                          JudgeStep(drafter_case, 0, Precision::kBf16, tapped));
+  EXPECT_EQ(verdicts.back().stage, "draft_tokens");
+  EXPECT_THAT(verdicts.back().failure, HasSubstr("but float64 chose"));
+}
+
+}  // namespace
+}  // namespace draftmark
