@@ -1,11 +1,34 @@
 """Repository rule: the project's Python environment, .venv/ of tools/setup, as @local_python.
 
-    load("@local_python//:defs.bzl", "HAVE_PACKAGES")   # False: not installed; leave such a test out
     sh_test(..., data = ["@local_python//:python"], args = ["$(rootpath @local_python//:python)"])
 
 `:python` is an executable script that runs the environment's interpreter by its absolute path. The packages are no
 declared inputs (numpy alone is a thousand files); the script carries the list of their pinned versions instead, so
-that another version runs the tests again. Without the environment the script says what is missing and fails.
+that another version runs the tests again. Without the environment `:python` is incompatible, so that `//...` skips the
+tests that use it; defs.bzl says the same as HAVE_PACKAGES.
+"""
+
+_BUILD_MISSING_SETTING = """
+constraint_setting(name = "packages")
+
+# The name is what Bazel prints as the reason when a test is asked for by name.
+constraint_value(
+    name = "packages_not_found__run_tools_setup",
+    constraint_setting = ":packages",
+)
+"""
+
+_BUILD = """
+# Copied by a genrule because a filegroup of Bazel 4.2.3 cannot be incompatible.
+genrule(
+    name = "python",
+    srcs = ["launcher.sh"],
+    outs = ["python.sh"],
+    cmd = "cp $< $@",
+    executable = True,
+    target_compatible_with = {needs},
+    visibility = ["//visibility:public"],
+)
 """
 
 def _python_configure_impl(repository_ctx):
@@ -15,16 +38,17 @@ def _python_configure_impl(repository_ctx):
     installed = workspace.get_child(".venv").get_child("requirements.installed")
     have_packages = interpreter.exists and installed.exists
 
-    lines = ["#!/bin/sh"]
+    script = "#!/bin/sh\n"
     if have_packages:
-        lines += ["# " + line for line in repository_ctx.read(installed).split("\n") if line]
-        lines.append("exec \"{}\" \"$@\"".format(interpreter))
-    else:
-        lines.append("echo 'The Python packages of the tests are not installed. Run tools/setup.' >&2")
-        lines.append("exit 1")
-    repository_ctx.file("python", "\n".join(lines) + "\n", executable = True)
+        script += "".join(["# " + line + "\n" for line in repository_ctx.read(installed).split("\n") if line])
+        script += "exec \"{}\" \"$@\"\n".format(interpreter)
+    repository_ctx.file("launcher.sh", script)
     repository_ctx.file("defs.bzl", "HAVE_PACKAGES = {}\n".format(have_packages))
-    repository_ctx.file("BUILD", "exports_files([\"python\"], visibility = [\"//visibility:public\"])\n")
+    if have_packages:
+        repository_ctx.file("BUILD", _BUILD.format(needs = []))
+    else:
+        needs = [":packages_not_found__run_tools_setup"]
+        repository_ctx.file("BUILD", _BUILD_MISSING_SETTING + _BUILD.format(needs = needs))
 
 python_configure = repository_rule(
     implementation = _python_configure_impl,
