@@ -86,6 +86,12 @@ Tamper Only(const std::string& target, std::function<double(double)> change) {
   };
 }
 
+ExpectedStage Golden(const DrafterCase& drafter_case, const std::string& stage) {
+  StatusOr<std::optional<ExpectedStage>> expected = drafter_case.Expected(0, stage);
+  EXPECT_TRUE(expected.ok() && expected->has_value()) << stage;
+  return std::move(expected).value().value();
+}
+
 const Tamper kNone = [](const std::string&, Shape&, std::vector<double>&) {};
 
 double TruncateToBf16(double value) {
@@ -142,9 +148,9 @@ TEST(JudgeTest, TruncationInsteadOfNearestFailsFromAbove) {
 TEST(JudgeTest, TheFloat64FcRoundedOncePasses) {
   DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
                           DrafterCase::Load(GoldenCase("dflash_softcap")));
-  DM_ASSERT_OK_AND_ASSIGN(const auto expected, drafter_case.Expected(0, "fc"));
+  const ExpectedStage expected = Golden(drafter_case, "fc");
   TappedStages tapped;
-  tapped["fc"] = {expected->shape, expected->values};
+  tapped["fc"] = {expected.shape, expected.values};
   for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
   DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
                           JudgeStep(drafter_case, 0, Precision::kBf16, tapped));
@@ -231,19 +237,19 @@ TEST(JudgeTest, TokensThatFollowWrongLogitsFailByTheMargin) {
   // A spike in one logit moves the token with it: self-consistent, but float64 chose another one by
   // far.
   DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
-                          DrafterCase::Load(GoldenCase("dflash_softcap")));
-  DM_ASSERT_OK_AND_ASSIGN(const auto logits, drafter_case.Expected(0, "logits"));
-  DM_ASSERT_OK_AND_ASSIGN(const auto tokens, drafter_case.Expected(0, "draft_tokens"));
+                          DrafterCase::Load(GoldenCase("dflash_yarn")));
+  const ExpectedStage logits = Golden(drafter_case, "logits");
+  const ExpectedStage tokens = Golden(drafter_case, "draft_tokens");
   TappedStages tapped;
-  tapped["logits"] = {logits->shape, logits->values};
-  tapped["draft_tokens"] = {tokens->shape, tokens->values};
+  tapped["logits"] = {logits.shape, logits.values};
+  tapped["draft_tokens"] = {tokens.shape, tokens.values};
   for (double& value : tapped["logits"].values) value = BFloat16::FromDouble(value).ToDouble();
   // The draft that float64 is surest of.
-  DM_ASSERT_OK_AND_ASSIGN(const auto margins, drafter_case.Expected(0, "margin"));
+  const ExpectedStage margins = Golden(drafter_case, "margin");
   const auto draft = static_cast<std::size_t>(
-      std::max_element(margins->values.begin(), margins->values.end()) - margins->values.begin());
-  const std::size_t token = tokens->values[draft] == 9 ? 10 : 9;
-  tapped["logits"].values[(draft + 1) * logits->shape[1] + token] = 128;
+      std::max_element(margins.values.begin(), margins.values.end()) - margins.values.begin());
+  const std::size_t token = tokens.values[draft] == 9 ? 10 : 9;
+  tapped["logits"].values[(draft + 1) * logits.shape[1] + token] = 128;
   tapped["draft_tokens"].values[draft] = static_cast<double>(token);
   DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
                           JudgeStep(drafter_case, 0, Precision::kBf16, tapped));

@@ -1,0 +1,27 @@
+// Test data: small drafters with random weights, made in memory. Counter-based: a value depends on
+// its seed and index only.
+#ifndef DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_
+#define DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/config/drafter_config.h"
+#include "src/reference/weights.h"
+
+namespace draftmark::reference {
+
+// About uniform in [-scale, scale), rounded to BF16.
+std::vector<BFloat16> RandomBf16(std::uint64_t seed, std::size_t count, double scale);
+
+// h 48, 6 query and 2 KV heads of width 16 (ratio 3), I 80, V 101, 2 layers (sliding 9, full), 3
+// taps of width 48.
+DrafterConfig SmallDrafterConfig();
+
+std::shared_ptr<const DrafterWeights> RandomWeights(const DrafterConfig& config,
+                                                    std::uint64_t seed);
+
+}  // namespace draftmark::reference
+
+#endif  // DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_

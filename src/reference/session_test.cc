@@ -1,0 +1,268 @@
+// Properties of whole drafts that no single case shows: chunking, bands, slides, poison, and calls
+// that must fail cleanly.
+#include "src/reference/session.h"
+
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "src/base/status_matchers.h"
+#include "src/reference/random_drafter.h"
+
+namespace draftmark::reference {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Stages = std::map<std::pair<std::size_t, std::string>, std::vector<double>>;
+
+class Collector : public StageSink {
+ public:
+  void OnStage(const StageValue& stage) override {
+    stages[{stage.band, std::string(stage.name)}] = {stage.values.begin(), stage.values.end()};
+  }
+  Stages stages;
+};
+
+SessionLimits Limits(std::uint64_t max_batch = 1, std::uint64_t ctx_window = 16) {
+  SessionLimits limits;
+  limits.max_batch = max_batch;
+  limits.max_context = 70;
+  limits.ctx_window = ctx_window;
+  limits.gamma = 8;
+  return limits;
+}
+
+std::unique_ptr<DraftSession> Open(const DrafterConfig& config, const SessionLimits& limits,
+                                   Precision precision) {
+  StatusOr<std::unique_ptr<DraftSession>> session =
+      OpenReferenceSession(config, RandomWeights(config, 11), limits, precision);
+  EXPECT_THAT(session, IsOk());
+  return std::move(session).value();
+}
+
+// One sequence with a content of its own: the taps of position p depend on the sequence and on p
+// only.
+Status Append(DraftSession& session, std::size_t band, std::uint64_t sequence, std::int32_t first,
+              std::int32_t count) {
+  const std::size_t width = SmallDrafterConfig().tap_width();
+  std::vector<BFloat16> taps;
+  std::vector<std::int32_t> positions;
+  for (std::int32_t p = first; p < first + count; ++p) {
+    const std::vector<BFloat16> row =
+        RandomBf16(sequence * 1000 + static_cast<std::uint64_t>(p), width, 1);
+    taps.insert(taps.end(), row.begin(), row.end());
+    positions.push_back(p);
+  }
+  return session.AppendContext(band, taps, positions);
+}
+
+BlockRequest Block(std::size_t band, std::uint32_t anchor, std::int64_t start,
+                   std::size_t width = 5) {
+  std::vector<std::uint32_t> tokens(width, 100);
+  tokens[0] = anchor;
+  return {band, tokens, start};
+}
+
+class BothPrecisionsTest : public ::testing::TestWithParam<Precision> {};
+INSTANTIATE_TEST_SUITE_P(Precisions, BothPrecisionsTest,
+                         ::testing::Values(Precision::kExact, Precision::kBf16),
+                         [](const auto& run) { return std::string(PrecisionName(run.param)); });
+
+TEST_P(BothPrecisionsTest, RowsPerPassChangeNothing) {
+  const DrafterConfig config = SmallDrafterConfig();
+  Stages first;
+  for (const std::uint64_t window : {1u, 7u, 16u, 1000u}) {
+    const auto session = Open(config, Limits(1, window), GetParam());
+    ASSERT_THAT(Append(*session, 0, 1, 0, 33), IsOk());
+    Collector collector;
+    const BlockRequest block = Block(0, 3, 33);
+    ASSERT_THAT(session->Propose({&block, 1}, &collector), IsOk());
+    if (first.empty()) first = collector.stages;
+    EXPECT_EQ(collector.stages, first) << window;  // bit for bit
+  }
+  EXPECT_EQ(first.size(), StagesInDataFlowOrder(config).size());
+}
+
+TEST_P(BothPrecisionsTest, AppendingInPiecesEqualsAppendingAtOnce) {
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto pieces = Open(config, Limits(), GetParam());
+  const auto whole = Open(config, Limits(), GetParam());
+  ASSERT_THAT(Append(*pieces, 0, 1, 0, 20), IsOk());
+  const BlockRequest early = Block(0, 9, 20);
+  ASSERT_THAT(pieces->Propose({&early, 1}, nullptr), IsOk());  // its block K/V must not survive
+  ASSERT_THAT(Append(*pieces, 0, 1, 20, 2), IsOk());
+  ASSERT_THAT(Append(*pieces, 0, 1, 22, 4), IsOk());
+  ASSERT_THAT(Append(*whole, 0, 1, 0, 26), IsOk());
+  const BlockRequest block = Block(0, 4, 26);
+  Collector a, b;
+  ASSERT_THAT(pieces->Propose({&block, 1}, &a), IsOk());
+  ASSERT_THAT(whole->Propose({&block, 1}, &b), IsOk());
+  for (const char* const stage :
+       {"logits", "norm", "layers.1.attn_out", "draft_tokens", "margin"}) {
+    EXPECT_EQ((a.stages[{0, stage}]), (b.stages[{0, stage}])) << stage;
+  }
+  // Stages of context rows show the rows since the last propose only.
+  EXPECT_EQ((a.stages[{0, "fc"}].size()), 6 * config.hidden_size);
+  EXPECT_EQ((b.stages[{0, "fc"}].size()), 26 * config.hidden_size);
+}
+
+TEST_P(BothPrecisionsTest, BandsEqualSingleRunsAndPermute) {
+  const DrafterConfig config = SmallDrafterConfig();
+  const std::vector<std::int32_t> lengths = {21, 0, 33};  // one sequence has no context at all
+  std::vector<Stages> alone(3);
+  for (std::size_t s = 0; s < 3; ++s) {
+    const auto session = Open(config, Limits(), GetParam());
+    ASSERT_THAT(Append(*session, 0, s, 0, lengths[s]), IsOk());
+    const BlockRequest block = Block(0, static_cast<std::uint32_t>(s + 1), lengths[s]);
+    Collector collector;
+    ASSERT_THAT(session->Propose({&block, 1}, &collector), IsOk());
+    alone[s] = collector.stages;
+  }
+  for (const std::vector<std::size_t>& order : {std::vector<std::size_t>{0, 1, 2}, {2, 0, 1}}) {
+    const auto session = Open(config, Limits(3), GetParam());
+    std::vector<BlockRequest> blocks;
+    for (std::size_t band = 0; band < 3; ++band) {
+      const std::size_t s = order[band];
+      ASSERT_THAT(Append(*session, band, s, 0, lengths[s]), IsOk());
+      blocks.push_back(Block(band, static_cast<std::uint32_t>(s + 1), lengths[s]));
+    }
+    Collector together;
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> results,
+                            session->Propose(blocks, &together));
+    for (std::size_t band = 0; band < 3; ++band) {
+      for (const auto& [key, values] : alone[order[band]]) {
+        EXPECT_EQ((together.stages[{band, key.second}]), values)
+            << key.second << " of band " << band;
+      }
+      const std::vector<double>& tokens = alone[order[band]][{0, "draft_tokens"}];
+      EXPECT_EQ(
+          std::vector<double>(results[band].draft_tokens.begin(), results[band].draft_tokens.end()),
+          tokens);
+    }
+  }
+}
+
+TEST_P(BothPrecisionsTest, WindowSlideKeepsPositions) {
+  // Dropping rows equals never having had them, at the same positions: nothing is taken from slot
+  // indices.
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto slid = Open(config, Limits(), GetParam());
+  ASSERT_THAT(Append(*slid, 0, 1, 0, 30), IsOk());
+  const BlockRequest early = Block(0, 2, 30);
+  ASSERT_THAT(slid->Propose({&early, 1}, nullptr), IsOk());
+  ASSERT_THAT(slid->DropFront(0, 19), IsOk());
+  ASSERT_THAT(Append(*slid, 0, 1, 30, 3), IsOk());
+  const auto fresh = Open(config, Limits(), GetParam());
+  ASSERT_THAT(Append(*fresh, 0, 1, 19, 14), IsOk());
+  const BlockRequest block = Block(0, 2, 33);
+  Collector a, b;
+  ASSERT_THAT(slid->Propose({&block, 1}, &a), IsOk());
+  ASSERT_THAT(fresh->Propose({&block, 1}, &b), IsOk());
+  EXPECT_EQ((a.stages[{0, "logits"}]), (b.stages[{0, "logits"}]));
+  EXPECT_EQ((a.stages[{0, "fc"}].size()),
+            3 * config.hidden_size);  // the new rows, although all were projected again
+}
+
+TEST_P(BothPrecisionsTest, ResetForgetsASequence) {
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto used = Open(config, Limits(2), GetParam());
+  ASSERT_THAT(Append(*used, 1, 5, 0, 40), IsOk());
+  const BlockRequest old = Block(1, 2, 40, 8);
+  ASSERT_THAT(used->Propose({&old, 1}, nullptr), IsOk());
+  ASSERT_THAT(used->Reset(1), IsOk());
+  const auto fresh = Open(config, Limits(2), GetParam());
+  for (const auto* session : {&used, &fresh}) ASSERT_THAT(Append(**session, 1, 6, 0, 12), IsOk());
+  const BlockRequest block = Block(1, 2, 12);
+  Collector a, b;
+  ASSERT_THAT(used->Propose({&block, 1}, &a), IsOk());
+  ASSERT_THAT(fresh->Propose({&block, 1}, &b), IsOk());
+  EXPECT_EQ(a.stages, b.stages);
+}
+
+TEST(SessionTest, Bf16StagesAreBf16Numbers) {
+  const auto session = Open(SmallDrafterConfig(), Limits(), Precision::kBf16);
+  ASSERT_THAT(Append(*session, 0, 1, 0, 10), IsOk());
+  Collector collector;
+  const BlockRequest block = Block(0, 3, 10);
+  ASSERT_THAT(session->Propose({&block, 1}, &collector), IsOk());
+  for (const auto& [key, values] : collector.stages) {
+    if (key.second == "margin" || key.second == "draft_tokens") continue;
+    for (const double value : values)
+      EXPECT_EQ(BFloat16::FromDouble(value).ToDouble(), value) << key.second;
+  }
+}
+
+TEST(SessionTest, AnchorFirstConventionDraftsFromEveryRow) {
+  DrafterConfig config = SmallDrafterConfig();
+  const auto in_place = Open(config, Limits(), Precision::kExact);
+  config.row_convention = RowConvention::kAnchorFirst;
+  const auto anchor_first = Open(config, Limits(), Precision::kExact);
+  const BlockRequest block = Block(0, 3, 0);
+  DM_ASSERT_OK_AND_ASSIGN(const auto a, in_place->Propose({&block, 1}, nullptr));
+  DM_ASSERT_OK_AND_ASSIGN(const auto b, anchor_first->Propose({&block, 1}, nullptr));
+  ASSERT_EQ(a[0].draft_tokens.size(), 4u);
+  ASSERT_EQ(b[0].draft_tokens.size(), 5u);
+  EXPECT_EQ(a[0].draft_tokens,
+            std::vector<std::uint32_t>(b[0].draft_tokens.begin() + 1, b[0].draft_tokens.end()));
+}
+
+TEST(SessionTest, RefusedCallsNameTheTroubleAndChangeNothing) {
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto session = Open(config, Limits(2), Precision::kExact);
+  const auto untouched = Open(config, Limits(2), Precision::kExact);
+  for (const auto* s : {&session, &untouched}) ASSERT_THAT(Append(**s, 0, 1, 0, 12), IsOk());
+
+  EXPECT_THAT(Append(*session, 2, 1, 0, 1),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("band 2")));
+  EXPECT_THAT(Append(*session, 0, 1, 11, 1),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("ascend")));
+  EXPECT_THAT(Append(*session, 0, 1, 12, 100),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("exceed")));
+  const std::int32_t position = 12;
+  EXPECT_THAT(session->AppendContext(0, RandomBf16(1, 5, 1), {&position, 1}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("144 tap values")));
+  EXPECT_THAT(session->DropFront(0, 13),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot drop 13 of 12")));
+  const auto refuse = [&](std::vector<BlockRequest> blocks, const std::string& part) {
+    EXPECT_THAT(session->Propose(blocks, nullptr),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr(part)));
+  };
+  refuse({}, "no band");
+  refuse({Block(0, 3, 12), Block(0, 3, 12)}, "twice");
+  refuse({Block(0, 3, 12), Block(1, 3, 0, 4)}, "same number");
+  refuse({Block(0, 3, 12, 1)}, "2 to 8");
+  refuse({Block(0, 3, 12, 9)}, "2 to 8");
+  refuse({Block(0, 101, 12)}, "token id 101");
+  refuse({Block(0, 3, 11)}, "must be above the last context position 11");
+  refuse({Block(1, 3, -1)}, "position -1");
+  refuse({Block(0, 3, std::int64_t{1} << 31)}, "at most");
+
+  const BlockRequest block = Block(0, 3, 12);
+  Collector a, b;
+  ASSERT_THAT(session->Propose({&block, 1}, &a), IsOk());
+  ASSERT_THAT(untouched->Propose({&block, 1}, &b), IsOk());
+  EXPECT_EQ(a.stages, b.stages);
+}
+
+TEST(SessionTest, RefusedLimitsAndKinds) {
+  DrafterConfig config = SmallDrafterConfig();
+  const auto weights = RandomWeights(config, 1);
+  SessionLimits limits = Limits();
+  limits.gamma = 1;
+  EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("gamma 1")));
+  limits = Limits();
+  limits.max_context = std::uint64_t{1} << 60;
+  EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
+              StatusIs(StatusCode::kOutOfRange, HasSubstr("too large")));
+  config.kind = DrafterKind::kDflash2;
+  EXPECT_THAT(OpenReferenceSession(config, weights, Limits(), Precision::kExact),
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("dflash2")));
+}
+
+}  // namespace
+}  // namespace draftmark::reference
