@@ -35,6 +35,10 @@ def _debian_library_impl(repository_ctx):
             ", ".join(missing),
             " ".join(repository_ctx.attr.packages),
         ))
+    srcs = []
+    if repository_ctx.attr.source:
+        repository_ctx.symlink(repository_ctx.attr.source, "source.cc")
+        srcs.append("source.cc")
     lines = [
         "load(\"@rules_cc//cc:defs.bzl\", \"cc_import\", \"cc_library\")",
         "package(default_visibility = [\"//visibility:public\"])",
@@ -47,12 +51,13 @@ def _debian_library_impl(repository_ctx):
         deps.append(":" + target)
     lines.append("""cc_library(
     name = "{short}",
+    srcs = {srcs},
     hdrs = glob(["include/**"]),
     defines = {defines},
     includes = ["include"],
     linkopts = {linkopts},
     deps = {deps},
-)""".format(short = repository_ctx.attr.target, defines = repr(repository_ctx.attr.defines), linkopts = repr(repository_ctx.attr.linkopts), deps = repr(deps)))
+)""".format(short = repository_ctx.attr.target, srcs = repr(srcs), defines = repr(repository_ctx.attr.defines), linkopts = repr(repository_ctx.attr.linkopts), deps = repr(deps)))
     repository_ctx.file("BUILD", "\n".join(lines) + "\n")
 
 debian_library = repository_rule(
@@ -65,6 +70,7 @@ debian_library = repository_rule(
         "libraries": attr.string_list(doc = "Archives or shared objects below the system library folders."),
         "linkopts": attr.string_list(),
         "packages": attr.string_list(mandatory = True, doc = "What to install when something is missing."),
+        "source": attr.label(allow_single_file = True, doc = "A file of this project that is compiled into the library."),
         "target": attr.string(mandatory = True),
     },
 )

@@ -30,6 +30,5 @@ def debian_repositories():
         target = "fmt",
         packages = ["libfmt-dev"],
         include_entries = ["fmt"],
-        # Debian ships {fmt} as a shared library only; header-only keeps the binaries portable.
-        defines = ["FMT_HEADER_ONLY"],
+        source = "//third_party/debian:fmt.cc",
     )
