@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "tools/commands/command.h"
+#include "tools/commands/config/config_command.h"
 #include "tools/commands/verify/verify_command.h"
 
 namespace draftmark {
@@ -16,6 +17,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
       "draftmark");
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
+  AddConfigCommand(app, context);
   AddVerifyCommand(app, context);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
