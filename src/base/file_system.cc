@@ -144,13 +144,16 @@ class PosixAtomicFile : public AtomicFile {
       return ErrnoStatus(errno, "rename the finished temporary to", path_);
     }
     renamed_ = true;
+    return SyncFolder();
+  }
+
+  Status SyncFolder() const {
     const std::string folder = FolderOf(path_);
     const Descriptor directory(OpenRetrying(folder.c_str(), O_RDONLY | O_DIRECTORY));
-    // A folder that may be written but not read cannot be opened, and some file systems cannot sync
-    // folders (EINVAL). The file is complete and visible in both cases.
-    if (!directory.ok() || (::fsync(directory.get()) != 0 && errno != EINVAL && errno != EACCES)) {
-      if (errno != EACCES) return ErrnoStatus(errno, "sync the folder of", path_);
-    }
+    if (directory.ok() && ::fsync(directory.get()) == 0) return OkStatus();
+    // A folder that may be written but not read cannot be opened (EACCES), and some file systems
+    // cannot sync folders (EINVAL). The file is complete and visible in both cases.
+    if (errno != EACCES && errno != EINVAL) return ErrnoStatus(errno, "sync the folder of", path_);
     return OkStatus();
   }
 

@@ -84,12 +84,16 @@ def write(path):
     save(path, tensors, {"format": "\u20ac"})
 
 
-def dump(path):
+def content(path):
     tensors, metadata = load(path)
-    print(json.dumps({
+    return {
         "metadata": metadata,
         "tensors": {name: {"dtype": dtype, "shape": shape, "hex": data.hex()} for name, dtype, shape, data in tensors},
-    }))
+    }
+
+
+def dump(*paths):
+    print(json.dumps({path: content(path) for path in paths}))
 
 
 def values(path):
