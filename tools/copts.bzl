@@ -12,8 +12,4 @@ DRAFTMARK_COPTS = [
     "-Wno-unknown-warning-option",
     "-Wno-maybe-uninitialized",
     "-Werror",
-    # g++ 12 gives false alarms for std::string and std::optional that depend on what else is inlined; clang does not
-    # know the warning, hence the second line. -Wuninitialized, for certain cases, stays on.
-    "-Wno-maybe-uninitialized",
-    "-Wno-unknown-warning-option",
 ]
