@@ -34,6 +34,8 @@ struct AttentionShape {
   std::size_t heads = 0;
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;
+  // One logit per query head that joins the denominator only, or none.
+  std::span<const BFloat16> sinks = {};
 };
 
 // q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) is the
@@ -70,6 +72,11 @@ void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape
           maximum = std::max(maximum, weight[m]);
         }
         double total = 0;
+        if (!shape.sinks.empty()) {
+          const double sink = shape.sinks[head].ToDouble();
+          maximum = std::max(maximum, sink);
+          total = std::exp(sink - maximum);
+        }
         std::fill(sum.begin(), sum.end(), 0.0);
         for (std::size_t m = 0; m < keys; ++m) {
           if (weight[m] == -INFINITY) continue;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/reference/attention.h"
+#include "src/reference/conv.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
 
@@ -83,21 +84,43 @@ typename Forward<N>::Rows Forward<N>::EmbedRows(std::span<const BlockRequest> re
   for (std::size_t b = 0; b < rows.bands; ++b) {
     for (std::size_t j = 0; j < rows.width; ++j) {
       rows.positions.push_back(requests[b].start + static_cast<std::int64_t>(j));
-      EmbedRow<N>(weights_.embed.row(requests[b].tokens[j]), config_.input_embedding_scale,
-                  std::span(rows.stream).subspan((b * rows.width + j) * h, h));
+      const bool mask = j > 0 && !weights_.mask_embedding.empty();
+      EmbedRow<N>(
+          mask ? weights_.mask_embedding.values() : weights_.embed.row(requests[b].tokens[j]),
+          config_.input_embedding_scale,
+          std::span(rows.stream).subspan((b * rows.width + j) * h, h));
     }
   }
   return rows;
 }
 
 template <typename N>
-void Forward<N>::EmitRows(const std::string& name, const Shape& row_shape,
-                          std::span<const BandView> bands, std::span<const Storage> values,
-                          StageRecorder<N>& recorder) const {
-  const std::size_t per_band = values.size() / bands.size();
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    recorder.Emit(bands[b].band, name, row_shape, values.subspan(b * per_band, per_band));
-  }
+std::vector<typename N::Storage> Forward<N>::ConvPrepare(
+    const ConvWeights& conv, const std::string& site, std::span<const BandView> bands,
+    const Rows& rows, std::span<const Storage> normed, std::vector<Storage>& dynamic,
+    StageRecorder<N>& recorder) const {
+  const std::size_t taps = config_.conv_kernel_size;
+  const std::size_t groups = config_.hidden_size / config_.conv_group_size;
+  dynamic.resize(rows.count() * 2 * taps * groups);
+  Linear<N>(normed, rows.count(), conv.kernel_projection, {}, dynamic.data(), 2 * taps * groups);
+  recorder.EmitRows(site + ".dynamic", {2, taps, groups}, bands, dynamic);
+  std::vector<Storage> prepared(normed.size());
+  ApplyConv<N>(normed, dynamic, conv.base_kernel, ConvSide::kPrepare, taps, config_.conv_group_size,
+               rows.width, prepared);
+  recorder.EmitRows(site + ".prepare", {config_.hidden_size}, bands, prepared);
+  return prepared;
+}
+
+template <typename N>
+std::vector<typename N::Storage> Forward<N>::ConvFinish(
+    const ConvWeights& conv, const std::string& site, std::span<const BandView> bands,
+    const Rows& rows, std::span<const Storage> output, std::span<const Storage> dynamic,
+    StageRecorder<N>& recorder) const {
+  std::vector<Storage> finished(output.size());
+  ApplyConv<N>(output, dynamic, conv.base_kernel, ConvSide::kFinish, config_.conv_kernel_size,
+               config_.conv_group_size, rows.width, finished);
+  recorder.EmitRows(site + ".finish", {config_.hidden_size}, bands, finished);
+  return finished;
 }
 
 template <typename N>
@@ -113,7 +136,13 @@ void Forward<N>::Attention(std::uint64_t layer, std::span<const BandView> bands,
 
   std::vector<Storage> normed(count * h);
   RmsNorm<N>(rows.stream, count, h, w.input_layernorm.values(), config_.rms_norm_eps, normed);
-  EmitRows(LayerStage(layer, "input_layernorm"), {h}, bands, normed, recorder);
+  recorder.EmitRows(LayerStage(layer, "input_layernorm"), {h}, bands, normed);
+  const bool conv = config_.conv_kernel_size > 0;
+  std::vector<Storage> dynamic;
+  if (conv) {
+    normed = ConvPrepare(w.attention_conv, LayerStage(layer, "attention_conv"), bands, rows, normed,
+                         dynamic, recorder);
+  }
 
   std::vector<Storage> q(count * q_dim), k(count * kv_dim), v(count * kv_dim);
   Linear<N>(normed, count, w.q_proj, w.q_bias.values(), q.data(), q_dim);
@@ -121,8 +150,8 @@ void Forward<N>::Attention(std::uint64_t layer, std::span<const BandView> bands,
   Linear<N>(normed, count, w.v_proj, w.v_bias.values(), v.data(), kv_dim);
   RmsNorm<N>(q, count * config_.num_attention_heads, d, w.q_norm.values(), config_.rms_norm_eps, q);
   RmsNorm<N>(k, count * config_.num_key_value_heads, d, w.k_norm.values(), config_.rms_norm_eps, k);
-  EmitRows(LayerStage(layer, "q_norm"), {config_.num_attention_heads, d}, bands, q, recorder);
-  EmitRows(LayerStage(layer, "k_norm"), kv_row, bands, k, recorder);
+  recorder.EmitRows(LayerStage(layer, "q_norm"), {config_.num_attention_heads, d}, bands, q);
+  recorder.EmitRows(LayerStage(layer, "k_norm"), kv_row, bands, k);
   for (std::size_t row = 0; row < count; ++row) {
     for (std::size_t at = row * q_dim; at < (row + 1) * q_dim; at += d) {
       RotateHead<N>(rope_, rows.positions[row], std::span(q).subspan(at, d));
@@ -160,16 +189,21 @@ void Forward<N>::Attention(std::uint64_t layer, std::span<const BandView> bands,
     std::vector<std::int64_t> key_positions(band.context_positions.begin(),
                                             band.context_positions.end());
     key_positions.insert(key_positions.end(), positions.begin(), positions.end());
-    PagedAttention<N>(std::span<const Storage>(q).subspan(first * q_dim, rows.width * q_dim),
-                      {config_.num_attention_heads, config_.num_key_value_heads, d}, cache, layer,
-                      band.block_table, positions, key_positions, visibility,
-                      std::span(attended).subspan(first * q_dim, rows.width * q_dim));
+    PagedAttention<N>(
+        std::span<const Storage>(q).subspan(first * q_dim, rows.width * q_dim),
+        {config_.num_attention_heads, config_.num_key_value_heads, d, w.sinks.values()}, cache,
+        layer, band.block_table, positions, key_positions, visibility,
+        std::span(attended).subspan(first * q_dim, rows.width * q_dim));
   }
-  EmitRows(LayerStage(layer, "attn_out"), {q_dim}, bands, attended, recorder);
+  recorder.EmitRows(LayerStage(layer, "attn_out"), {q_dim}, bands, attended);
 
   std::vector<Storage> projected(count * h);
   Linear<N>(attended, count, w.o_proj, w.o_bias.values(), projected.data(), h);
-  EmitRows(LayerStage(layer, "o_proj"), {h}, bands, projected, recorder);
+  recorder.EmitRows(LayerStage(layer, "o_proj"), {h}, bands, projected);
+  if (conv) {
+    projected = ConvFinish(w.attention_conv, LayerStage(layer, "attention_conv"), bands, rows,
+                           projected, dynamic, recorder);
+  }
   AddInPlace<N>(rows.stream, projected);
 }
 
@@ -183,49 +217,22 @@ void Forward<N>::Mlp(std::uint64_t layer, std::span<const BandView> bands, Rows&
   std::vector<Storage> normed(count * h), gate(count * wide), up(count * wide), down(count * h);
   RmsNorm<N>(rows.stream, count, h, w.post_attention_layernorm.values(), config_.rms_norm_eps,
              normed);
-  EmitRows(LayerStage(layer, "post_attention_layernorm"), {h}, bands, normed, recorder);
+  recorder.EmitRows(LayerStage(layer, "post_attention_layernorm"), {h}, bands, normed);
+  const bool conv = config_.conv_kernel_size > 0;
+  std::vector<Storage> dynamic;
+  if (conv)
+    normed = ConvPrepare(w.mlp_conv, LayerStage(layer, "mlp_conv"), bands, rows, normed, dynamic,
+                         recorder);
   Linear<N>(normed, count, w.gate_proj, {}, gate.data(), wide);
   Linear<N>(normed, count, w.up_proj, {}, up.data(), wide);
   SiluMul<N>(gate, up);
   Linear<N>(gate, count, w.down_proj, {}, down.data(), h);
-  EmitRows(LayerStage(layer, "mlp"), {h}, bands, down, recorder);
+  recorder.EmitRows(LayerStage(layer, "mlp"), {h}, bands, down);
+  if (conv)
+    down =
+        ConvFinish(w.mlp_conv, LayerStage(layer, "mlp_conv"), bands, rows, down, dynamic, recorder);
   AddInPlace<N>(rows.stream, down);
-  EmitRows(LayerStage(layer, "output"), {h}, bands, rows.stream, recorder);
-}
-
-template <typename N>
-std::vector<BlockResult> Forward<N>::Tail(std::span<const BandView> bands, const Rows& rows,
-                                          StageRecorder<N>& recorder) const {
-  const std::size_t count = rows.count();
-  const std::size_t h = config_.hidden_size;
-  const std::size_t vocabulary = config_.vocab_size;
-  std::vector<Storage> normed(count * h), logits(count * vocabulary);
-  RmsNorm<N>(rows.stream, count, h, weights_.norm.values(), config_.rms_norm_eps, normed);
-  EmitRows("norm", {h}, bands, normed, recorder);
-  // Multiplier, then softcap, on the unrounded accumulator (section 1.1).
-  const double multiplier = config_.output_multiplier;
-  const double cap = config_.final_logit_softcapping.value_or(0);
-  Linear<N>(normed, count, weights_.lm_head, {}, logits.data(), vocabulary, [&](double z) {
-    const double scaled = z * multiplier;
-    return cap > 0 ? cap * std::tanh(scaled / cap) : scaled;
-  });
-  EmitRows("logits", {vocabulary}, bands, logits, recorder);
-
-  const std::size_t first_row = config_.row_convention == RowConvention::kInPlace ? 1 : 0;
-  std::vector<BlockResult> results(bands.size());
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    std::vector<double> tokens;
-    for (std::size_t j = first_row; j < rows.width; ++j) {
-      const auto row =
-          std::span<const Storage>(logits).subspan((b * rows.width + j) * vocabulary, vocabulary);
-      results[b].draft_tokens.push_back(ArgMax<N>(row));
-      results[b].margin.push_back(Margin<N>(row));
-      tokens.push_back(results[b].draft_tokens.back());
-    }
-    recorder.EmitValues(bands[b].band, "draft_tokens", {tokens.size()}, tokens);
-    recorder.EmitValues(bands[b].band, "margin", {tokens.size()}, results[b].margin);
-  }
-  return results;
+  recorder.EmitRows(LayerStage(layer, "output"), {h}, bands, rows.stream);
 }
 
 template <typename N>
@@ -238,7 +245,7 @@ std::vector<BlockResult> Forward<N>::RunBlock(std::span<const BandView> bands,
     Attention(layer, bands, rows, cache, recorder);
     Mlp(layer, bands, rows, recorder);
   }
-  return Tail(bands, rows, recorder);
+  return tail_.Run(bands, requests, rows.stream, recorder);
 }
 
 template class Forward<ExactNumeric>;

@@ -10,22 +10,14 @@
 
 #include "src/backend/draft_session.h"
 #include "src/config/drafter_config.h"
+#include "src/reference/band_view.h"
 #include "src/reference/paged_cache.h"
 #include "src/reference/rope.h"
 #include "src/reference/stage_recorder.h"
+#include "src/reference/tail.h"
 #include "src/reference/weights.h"
 
 namespace draftmark::reference {
-
-// What the forward reads of one band. Owned by the session.
-struct BandView {
-  std::size_t band = 0;
-  std::span<const std::uint32_t> block_table;
-  std::span<const BFloat16> taps;                   // [context rows, L_t * h_t], by logical index
-  std::span<const std::int32_t> context_positions;  // by logical index, stamped when appended
-  std::uint64_t committed = 0;                      // rows [0, committed) are in the cache
-  std::uint64_t new_rows = 0;  // rows appended since the last propose: what stages show
-};
 
 template <typename N>
 class Forward {
@@ -33,7 +25,7 @@ class Forward {
   using Storage = typename N::Storage;
 
   Forward(const DrafterConfig& config, const DrafterWeights& weights, RopeTable rope)
-      : config_(config), weights_(weights), rope_(std::move(rope)) {}
+      : config_(config), weights_(weights), rope_(std::move(rope)), tail_(config, weights) {}
 
   // Projects context rows [band.committed, all) into the cache, at most `rows_per_pass` at a time
   // (section 3).
@@ -61,16 +53,21 @@ class Forward {
                  PagedCache<Storage>& cache, StageRecorder<N>& recorder) const;
   void Mlp(std::uint64_t layer, std::span<const BandView> bands, Rows& rows,
            StageRecorder<N>& recorder) const;
-  std::vector<BlockResult> Tail(std::span<const BandView> bands, const Rows& rows,
-                                StageRecorder<N>& recorder) const;
-
-  // Emits a [rows, row_shape] buffer band by band.
-  void EmitRows(const std::string& name, const Shape& row_shape, std::span<const BandView> bands,
-                std::span<const Storage> values, StageRecorder<N>& recorder) const;
+  // Dynamic convolution around a sublayer (DFlash2). Prepare returns the rows that the sublayer
+  // reads, and keeps the coefficients that Finish needs after it.
+  std::vector<Storage> ConvPrepare(const ConvWeights& conv, const std::string& site,
+                                   std::span<const BandView> bands, const Rows& rows,
+                                   std::span<const Storage> normed, std::vector<Storage>& dynamic,
+                                   StageRecorder<N>& recorder) const;
+  std::vector<Storage> ConvFinish(const ConvWeights& conv, const std::string& site,
+                                  std::span<const BandView> bands, const Rows& rows,
+                                  std::span<const Storage> output, std::span<const Storage> dynamic,
+                                  StageRecorder<N>& recorder) const;
 
   const DrafterConfig& config_;
   const DrafterWeights& weights_;
   RopeTable rope_;
+  Tail<N> tail_;
 };
 
 extern template class Forward<ExactNumeric>;

@@ -298,6 +298,18 @@ TEST(AttentionTest, RowThatSeesNothingGivesZero) {
   EXPECT_EQ(out[0], 0);
 }
 
+TEST(AttentionTest, SinkJoinsTheDenominatorOnly) {
+  PagedCache<double> cache(1, 1, 1, 0.0);
+  cache.Write(0, 0, std::vector<double>{1}, std::vector<double>{6});
+  const std::vector<BFloat16> sinks = Bf16({0.5, 200});
+  std::vector<double> out(2);
+  PagedAttention<ExactNumeric>(std::vector<double>{2, 2}, {2, 1, 1, sinks}, cache, 0,
+                               std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
+                               std::vector<std::int64_t>{0}, {}, out);
+  EXPECT_DOUBLE_EQ(out[0], 6 / (1 + std::exp(0.5 - 2)));
+  EXPECT_NEAR(out[1], 0, 1e-80);  // the sink takes all, without overflow
+}
+
 TEST(AttentionTest, LargeScoresDoNotOverflow) {
   PagedCache<double> cache(1, 1, 1, 0.0);
   cache.Write(0, 0, std::vector<double>{1000}, std::vector<double>{7});

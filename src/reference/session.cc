@@ -180,11 +180,6 @@ class ReferenceSession : public DraftSession {
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
     const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
     const SessionLimits& limits, Precision precision) {
-  if (config.kind != DrafterKind::kDflash) {
-    return UnimplementedError(
-        fmt::format("the reference backend does not cover drafters of kind {} yet",
-                    DrafterKindName(config.kind)));
-  }
   if (limits.max_batch == 0 || limits.ctx_window == 0 || limits.gamma < 2) {
     return InvalidArgumentError(fmt::format(
         "session limits: max_batch {} and ctx_window {} must be above 0, gamma {} at least 2",

@@ -13,8 +13,8 @@
 namespace draftmark::reference {
 
 // Opens a session on the CPU. `weights` must match `config` (LoadDrafterWeights checks that).
-// Errors: UNIMPLEMENTED for a drafter kind that the reference does not cover, INVALID_ARGUMENT for
-// limits that cannot hold one block.
+// Errors: INVALID_ARGUMENT for limits that cannot hold one block or an impossible rotary width,
+// OUT_OF_RANGE for a cache beyond all memory.
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
     const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
     const SessionLimits& limits, Precision precision);

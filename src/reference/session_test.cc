@@ -248,8 +248,8 @@ TEST(SessionTest, RefusedCallsNameTheTroubleAndChangeNothing) {
   EXPECT_EQ(a.stages, b.stages);
 }
 
-TEST(SessionTest, RefusedLimitsAndKinds) {
-  DrafterConfig config = SmallDrafterConfig();
+TEST(SessionTest, RefusedLimits) {
+  const DrafterConfig config = SmallDrafterConfig();
   const auto weights = RandomWeights(config, 1);
   SessionLimits limits = Limits();
   limits.gamma = 1;
@@ -259,9 +259,6 @@ TEST(SessionTest, RefusedLimitsAndKinds) {
   limits.max_context = std::uint64_t{1} << 60;
   EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
               StatusIs(StatusCode::kOutOfRange, HasSubstr("too large")));
-  config.kind = DrafterKind::kDflash2;
-  EXPECT_THAT(OpenReferenceSession(config, weights, Limits(), Precision::kExact),
-              StatusIs(StatusCode::kUnimplemented, HasSubstr("dflash2")));
 }
 
 }  // namespace

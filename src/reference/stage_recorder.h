@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/backend/stages.h"
+#include "src/reference/band_view.h"
 #include "src/reference/numeric.h"
 
 namespace draftmark::reference {
@@ -48,6 +49,15 @@ class StageRecorder {
     Shape shape = {values.size() / row};
     shape.insert(shape.end(), row_shape.begin(), row_shape.end());
     sink_->OnStage({band, name, std::move(shape), values});
+  }
+  // A buffer [rows, row_shape] that holds the rows of all bands, sequence-major: one stage for each
+  // band.
+  void EmitRows(const std::string& name, const Shape& row_shape, std::span<const BandView> bands,
+                std::span<const Storage> values) {
+    const std::size_t per_band = values.size() / bands.size();
+    for (std::size_t b = 0; b < bands.size(); ++b) {
+      Emit(bands[b].band, name, row_shape, values.subspan(b * per_band, per_band));
+    }
   }
   // A stage that is not stored as N::Storage: token ids, margins.
   void EmitValues(std::size_t band, const std::string& name, Shape shape,

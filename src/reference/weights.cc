@@ -9,9 +9,9 @@ namespace draftmark::reference {
 
 Bf16Matrix Bf16Matrix::FromView(const TensorView& view) {
   Bf16Matrix matrix;
-  matrix.rows_ = view.shape.size() == 2 ? view.shape[0] : 1;
-  matrix.cols_ = view.shape.empty() ? 1 : view.shape.back();
+  matrix.rows_ = view.shape.size() >= 2 ? view.shape[0] : 1;
   const std::size_t count = view.bytes.size() / sizeof(BFloat16);
+  matrix.cols_ = matrix.rows_ == 0 ? 0 : count / matrix.rows_;
   if (reinterpret_cast<std::uintptr_t>(view.bytes.data()) % alignof(BFloat16) == 0) {
     matrix.values_ = {reinterpret_cast<const BFloat16*>(view.bytes.data()), count};
   } else {
@@ -31,6 +31,15 @@ Bf16Matrix::Bf16Matrix(std::size_t rows, std::size_t cols, std::vector<BFloat16>
   owned_ = std::move(owned);
 }
 
+Bf16Matrix Bf16Matrix::Reshaped(std::size_t rows) const {
+  Bf16Matrix matrix = *this;
+  if (empty()) return matrix;
+  DM_CHECK(values_.size() % rows == 0);
+  matrix.rows_ = rows;
+  matrix.cols_ = values_.size() / rows;
+  return matrix;
+}
+
 namespace {
 
 // Reads tensors by their public names and remembers the first failure, so that the loader below
@@ -48,7 +57,11 @@ class Reader {
     }
     return Bf16Matrix::FromView(*view);
   }
+  Bf16Matrix ReadIfPresent(const std::string& name, const Shape& shape) {
+    return Has(name) ? Read(name, shape) : Bf16Matrix();
+  }
   bool Has(const std::string& name) const { return checkpoint_.Has(Resolve(name)); }
+  const std::string& path() const { return checkpoint_.path(); }
   const Status& status() const { return status_; }
 
  private:
@@ -60,6 +73,16 @@ class Reader {
   const Checkpoint& checkpoint_;
   Status status_;
 };
+
+ConvWeights ReadConv(Reader& reader, const DrafterConfig& c, const std::string& prefix) {
+  ConvWeights w;
+  const std::uint64_t taps = c.conv_kernel_size;
+  w.base_kernel = reader.Read(prefix + "base_kernel", {2, taps, c.hidden_size}).Reshaped(2 * taps);
+  w.kernel_projection =
+      reader.Read(prefix + "kernel_projection.weight",
+                  {2 * taps * (c.hidden_size / c.conv_group_size), c.hidden_size});
+  return w;
+}
 
 LayerWeights ReadLayer(Reader& reader, const DrafterConfig& c, std::uint64_t index) {
   const std::string prefix = fmt::format("layers.{}.", index);
@@ -83,6 +106,68 @@ LayerWeights ReadLayer(Reader& reader, const DrafterConfig& c, std::uint64_t ind
   w.gate_proj = reader.Read(prefix + "mlp.gate_proj.weight", {c.intermediate_size, c.hidden_size});
   w.up_proj = reader.Read(prefix + "mlp.up_proj.weight", {c.intermediate_size, c.hidden_size});
   w.down_proj = reader.Read(prefix + "mlp.down_proj.weight", {c.hidden_size, c.intermediate_size});
+  w.sinks = reader.ReadIfPresent(attention + "sinks", {c.num_attention_heads});
+  if (c.conv_kernel_size > 0) {
+    w.attention_conv = ReadConv(reader, c, prefix + "attention_conv.");
+    w.mlp_conv = ReadConv(reader, c, prefix + "mlp_conv.");
+  }
+  return w;
+}
+
+SelectorWeights ReadSelector(Reader& reader, const DrafterConfig& c) {
+  SelectorWeights w;
+  const std::string prefix = "candidate_selector.";
+  // Codebooks appear in files with and without a suffix.
+  const auto codebook = [&](const std::string& name) {
+    const std::string suffixed = prefix + name + ".weight";
+    return reader.Read(reader.Has(suffixed) ? suffixed : prefix + name,
+                       {c.vocab_size, c.selector_rank});
+  };
+  w.predecessor = codebook("predecessor_codebook");
+  w.successor = codebook("successor_codebook");
+  w.hidden_projection =
+      reader.Read(prefix + "hidden_projection.weight", {c.selector_rank, c.hidden_size});
+  return w;
+}
+
+// Absent altogether: the head is off, although the config names a rank.
+MarkovWeights ReadMarkov(Reader& reader, const DrafterConfig& c) {
+  MarkovWeights w;
+  const std::string prefix = "markov_head.";
+  const std::uint64_t rank = c.markov_rank;
+  if (rank == 0 ||
+      (!reader.Has(prefix + "markov_w1.weight") && !reader.Has(prefix + "markov_w2.weight"))) {
+    return w;
+  }
+  w.w1 = reader.Read(prefix + "markov_w1.weight", {c.vocab_size, rank});
+  w.w2 = reader.Read(prefix + "markov_w2.weight", {c.vocab_size, rank});
+  const std::string type = c.markov_head_type.value_or("vanilla");
+  if (type == "gated") {
+    w.type = MarkovType::kGated;
+    w.gate_proj = reader.Read(prefix + "gate_proj.weight", {rank, c.hidden_size + rank});
+    w.gate_bias = reader.Read(prefix + "gate_proj.bias", {rank});
+  } else if (type == "rnn") {
+    w.type = MarkovType::kRnn;
+    w.joint_proj = reader.Read(prefix + "joint_proj.weight", {3 * rank, 2 * rank + c.hidden_size});
+    w.joint_bias = reader.Read(prefix + "joint_proj.bias", {3 * rank});
+  }
+  return w;
+}
+
+StatusOr<ConfidenceWeights> ReadConfidence(Reader& reader, const DrafterConfig& c,
+                                           bool markov_active) {
+  ConfidenceWeights w;
+  const std::string name = "confidence_head.proj.weight";
+  if (!c.confidence_head || !reader.Has(name)) return w;
+  if (c.confidence_head_with_markov && !markov_active) {
+    return InvalidArgumentError(
+        fmt::format("{}: tensor {}: the config says confidence_head_with_markov, but there is no "
+                    "Markov head to read from",
+                    reader.path(), name));
+  }
+  const std::uint64_t width = c.hidden_size + (c.confidence_head_with_markov ? c.markov_rank : 0);
+  w.proj = reader.Read(name, {1, width});
+  w.bias = reader.Read("confidence_head.proj.bias", {1});
   return w;
 }
 
@@ -111,6 +196,21 @@ StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
   weights.embed = reader.Read("embed_tokens.weight", vocabulary);
   const bool tied = config.tie_word_embeddings && !reader.Has("lm_head.weight");
   weights.lm_head = tied ? weights.embed : reader.Read("lm_head.weight", vocabulary);
+  weights.mask_embedding = reader.ReadIfPresent("mask_embedding", {config.hidden_size});
+  if (config.conv_kernel_size > 0) {
+    // Without its selector such a drafter would run without its convolutions in the engine that the
+    // scratch belongs to.
+    if (!reader.Has("candidate_selector.hidden_projection.weight")) {
+      return InvalidArgumentError(
+          fmt::format("{}: the config has convolutions (conv_kernel_size {}), but tensor "
+                      "candidate_selector.hidden_projection.weight "
+                      "is absent: a conv-only checkpoint cannot be run",
+                      checkpoint->path(), config.conv_kernel_size));
+    }
+    weights.selector = ReadSelector(reader, config);
+  }
+  weights.markov = ReadMarkov(reader, config);
+  DM_ASSIGN_OR_RETURN(weights.confidence, ReadConfidence(reader, config, weights.markov.present()));
   DM_RETURN_IF_ERROR(reader.status());
   weights.checkpoint = std::move(checkpoint);
   return weights;

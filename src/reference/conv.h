@@ -1,0 +1,50 @@
+// Grouped dynamic causal convolution of DFlash2: spec/drafter.md section 7.1.
+#ifndef DRAFTMARK_SRC_REFERENCE_CONV_H_
+#define DRAFTMARK_SRC_REFERENCE_CONV_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "src/reference/numeric.h"
+#include "src/reference/weights.h"
+
+namespace draftmark::reference {
+
+// Which half of the coefficients: kPrepare feeds the sublayer, kFinish is applied to its output.
+enum class ConvSide : std::size_t { kPrepare = 0, kFinish = 1 };
+
+// out[t] = Store(sum over taps o, t - o >= 0, of (base[side, o, c] + dynamic[t, side, o, c / G]) *
+// in[t - o]).
+//
+// in, out: [rows, h], not aliased; dynamic: [rows, 2 * taps * groups], laid out [side][tap][group];
+// base: [2 * taps, h]. `t` counts inside the band: every `band_rows` rows start anew, and taps
+// before row 0 read zero.
+template <typename N>
+void ApplyConv(std::span<const typename N::Storage> in,
+               std::span<const typename N::Storage> dynamic, const Bf16Matrix& base, ConvSide side,
+               std::size_t taps, std::size_t group_size, std::size_t band_rows,
+               std::span<typename N::Storage> out) {
+  const std::size_t h = base.cols();
+  const std::size_t groups = h / group_size;
+  const std::size_t rows = in.size() / h;
+  const std::size_t first_tap = static_cast<std::size_t>(side) * taps;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t reach = std::min(taps, row % band_rows + 1);
+    const std::span<const typename N::Storage> coefficients =
+        dynamic.subspan((row * 2 * taps + first_tap) * groups, taps * groups);
+    for (std::size_t c = 0; c < h; ++c) {
+      double sum = 0;
+      for (std::size_t o = 0; o < reach; ++o) {
+        const double coefficient = base.row(first_tap + o)[c].ToDouble() +
+                                   N::Load(coefficients[o * groups + c / group_size]);
+        sum += coefficient * N::Load(in[(row - o) * h + c]);
+      }
+      out[row * h + c] = N::Store(sum);
+    }
+  }
+}
+
+}  // namespace draftmark::reference
+
+#endif  // DRAFTMARK_SRC_REFERENCE_CONV_H_
