@@ -33,6 +33,12 @@ StatusOr<const AliasKey::Place*> AliasKey::FindIf(bool zero_is_absent) const {
   return first;
 }
 
+std::string AliasKey::Where() const {
+  const StatusOr<const Place*> found = Find();
+  const Place& place = found.ok() && *found != nullptr ? **found : places_.front();
+  return place.object->Where(place.key);
+}
+
 Status AliasKey::AbsentError() const {
   std::vector<std::string> names;
   for (const Place& place : places_) {

@@ -10,6 +10,7 @@
 #define DRAFTMARK_SRC_CONFIG_ALIAS_KEY_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ class AliasKey {
   // The same, but a number 0 counts as absent (head_dim, spec/model_config.md section 3).
   StatusOr<const Place*> FindNonzero() const;
 
+  // "file: a.b.key" of the value that Find() gives, or of the first place if there is none.
+  std::string Where() const;
   // NOT_FOUND that names all spellings.
   Status AbsentError() const;
 

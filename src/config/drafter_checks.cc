@@ -85,14 +85,12 @@ Status CheckProducts(const DrafterLayout& layout, const DrafterConfig& c) {
 Status CheckTaps(const DrafterLayout& layout, const DrafterConfig& c) {
   const bool as_states = c.target_layer_ids != c.target_layer_ids_as_written;
   const std::string where =
-      layout.Scheme({"target_layer_ids"}).Find().value() != nullptr && !as_states
-          ? layout.root.Where("target_layer_ids")
-          : layout.root.Where("aux_hidden_state_layer_ids");
+      layout.Scheme({as_states ? "aux_hidden_state_layer_ids" : "target_layer_ids"}).Where();
   if (c.target_layer_ids.empty()) {
     return InvalidArgumentError(where + ": expected at least one target layer, found []");
   }
   if (c.target_hidden_size == 0) {
-    return InvalidArgumentError(layout.root.Where("target_hidden_size") +
+    return InvalidArgumentError(layout.Scheme({"target_hidden_size"}).Where() +
                                 ": expected a size above 0, found 0");
   }
   for (std::size_t i = 0; i < c.target_layer_ids.size(); ++i) {
@@ -138,8 +136,9 @@ Status CheckDrafter(const DrafterLayout& layout, const DrafterConfig& c) {
   const std::uint64_t least_rows = c.row_convention == RowConvention::kInPlace ? 2 : 1;
   const std::string where = layout.root.source();
   if (c.block_size < least_rows) {
-    return InvalidArgumentError(fmt::format("{}: block_size: expected at least {}, found {}", where,
-                                            least_rows, c.block_size));
+    return InvalidArgumentError(fmt::format("{}: expected at least {}, found {}",
+                                            layout.Scheme({"block_size"}).Where(), least_rows,
+                                            c.block_size));
   }
   if (c.mask_token_id && *c.mask_token_id >= c.vocab_size) {
     return InvalidArgumentError(

@@ -85,8 +85,9 @@ Status ReadConfidence(const DrafterLayout& layout, DrafterConfig& config) {
   if (!config.confidence_head) return OkStatus();  // the flag describes a head that is not there
   config.confidence_head_with_markov = with_markov.value_or(config.markov_rank > 0);
   if (config.confidence_head_with_markov && config.markov_rank == 0) {
-    return InvalidArgumentError(fmt::format("{} is true, but markov_rank is 0",
-                                            layout.root.Where("confidence_head_with_markov")));
+    return InvalidArgumentError(
+        fmt::format("{} is true, but markov_rank is 0",
+                    layout.Scheme({"confidence_head_with_markov"}).Where()));
   }
   return OkStatus();
 }
@@ -110,14 +111,15 @@ Status ReadConvention(const DrafterLayout& layout, DrafterConfig& config) {
     config.sample_from_anchor = config.kind == DrafterKind::kDspark;
   } else if (sample_from_anchor && *sample_from_anchor != config.sample_from_anchor) {
     return InvalidArgumentError(fmt::format(
-        "{} is {}, but {} says {}", layout.root.Where("sample_from_anchor"), *sample_from_anchor,
+        "{} is {}, but {} says {}", layout.Scheme({"sample_from_anchor"}).Where(),
+        *sample_from_anchor,
         layout.form == DrafterForm::kEntry ? "row_convention" : "the drafter's kind (DSpark)",
         config.sample_from_anchor));
   }
   config.row_convention =
       config.sample_from_anchor ? RowConvention::kAnchorFirst : RowConvention::kInPlace;
   if (config.kind == DrafterKind::kDflash2 && config.sample_from_anchor) {
-    return UnimplementedError(layout.root.Where("sample_from_anchor") +
+    return UnimplementedError(layout.Scheme({"sample_from_anchor"}).Where() +
                               ": the DFlash2 selector is only described for convention A");
   }
   return OkStatus();
@@ -135,7 +137,7 @@ Status ReadHeads(const DrafterLayout& layout, DrafterConfig& config) {
   DM_RETURN_IF_ERROR(ReadSelector(layout, config));
   if (config.markov_rank > 0) {
     if (config.kind == DrafterKind::kDflash2) {
-      return UnimplementedError(layout.root.Where("markov_rank") +
+      return UnimplementedError(layout.Scheme({"markov_rank"}).Where() +
                                 ": a Markov head beside the DFlash2 selector is not supported");
     }
     config.kind = DrafterKind::kDspark;

@@ -142,14 +142,14 @@ const std::vector<AllowedText>& AllowedTexts() {
   return *kTexts;
 }
 
-Status RefuseName(const JsonObject& object, std::string_view key, std::string name) {
+Status RefuseName(const std::string& where, const std::string& name) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const NamePart& refused : kRefusedNames) {
     if (lower.find(refused.part) != std::string::npos) {
       return UnimplementedError(
-          fmt::format("{}: {} is not supported: {}", object.Where(key), name, refused.reason));
+          fmt::format("{}: {} is not supported: {}", where, name, refused.reason));
     }
   }
   return OkStatus();
@@ -162,38 +162,36 @@ Status RefuseUnsupported(const DrafterLayout& layout) {
     DM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         layout.root.StringList("architectures"));
     for (const std::string& name : names) {
-      DM_RETURN_IF_ERROR(RefuseName(layout.root, "architectures", name));
+      DM_RETURN_IF_ERROR(RefuseName(layout.root.Where("architectures"), name));
     }
   }
   if (layout.geometry.Has("model_type")) {
-    DM_ASSIGN_OR_RETURN(std::string name, layout.geometry.String("model_type"));
-    DM_RETURN_IF_ERROR(RefuseName(layout.geometry, "model_type", std::move(name)));
+    DM_ASSIGN_OR_RETURN(const std::string name, layout.geometry.String("model_type"));
+    DM_RETURN_IF_ERROR(RefuseName(layout.geometry.Where("model_type"), name));
   }
   for (const RefusedFlag& refused : kRefusedFlags) {
-    DM_ASSIGN_OR_RETURN(const bool set,
-                        layout.Anywhere({refused.key}).ReadOr(&JsonObject::Bool, false));
+    const AliasKey key = layout.Anywhere({refused.key});
+    DM_ASSIGN_OR_RETURN(const bool set, key.ReadOr(&JsonObject::Bool, false));
     if (set) {
-      return UnimplementedError(
-          fmt::format("{}: {}", layout.root.Where(refused.key), refused.reason));
+      return UnimplementedError(fmt::format("{}: {}", key.Where(), refused.reason));
     }
   }
   for (const RefusedFlag& refused : kRefusedCounts) {
-    DM_ASSIGN_OR_RETURN(const std::uint64_t count,
-                        layout.Anywhere({refused.key}).ReadOr(&JsonObject::U64, std::uint64_t{0}));
+    const AliasKey key = layout.Anywhere({refused.key});
+    DM_ASSIGN_OR_RETURN(const std::uint64_t count, key.ReadOr(&JsonObject::U64, std::uint64_t{0}));
     if (count != 0) {
-      return UnimplementedError(
-          fmt::format("{}: {}", layout.root.Where(refused.key), refused.reason));
+      return UnimplementedError(fmt::format("{}: {}", key.Where(), refused.reason));
     }
   }
   for (const AllowedText& text : AllowedTexts()) {
+    const AliasKey key = layout.Anywhere({text.key});
     DM_ASSIGN_OR_RETURN(const std::optional<std::string> value,
-                        layout.Anywhere({text.key}).ReadOptional(&JsonObject::String));
+                        key.ReadOptional(&JsonObject::String));
     if (!value) continue;
-    DM_RETURN_IF_ERROR(RefuseName(layout.root, text.key, *value));
+    DM_RETURN_IF_ERROR(RefuseName(key.Where(), *value));
     if (std::find(text.allowed.begin(), text.allowed.end(), *value) == text.allowed.end()) {
       return UnimplementedError(fmt::format("{}: \"{}\" is not supported (supported: {})",
-                                            layout.root.Where(text.key), *value,
-                                            fmt::join(text.allowed, ", ")));
+                                            key.Where(), *value, fmt::join(text.allowed, ", ")));
     }
   }
   return OkStatus();

@@ -10,6 +10,9 @@ namespace {
 
 // cases/README.md; only for oracle cases, a real config must say it.
 constexpr double kCaseRopeTheta = 1e6;
+// Published bases are 1e4 to 5e8. A base of 1 or less turns every pair alike (and YaRN takes its
+// logarithm); one far above is another key's number.
+constexpr double kLargestTheta = 1e15;
 
 // Per-layer-type tables ({"full_attention": {...}, "sliding_attention": {...}}) would need one
 // RopeConfig per layer; no known drafter has them.
@@ -95,10 +98,10 @@ Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
   DM_ASSIGN_OR_RETURN(rope.theta, layout.form == DrafterForm::kCase
                                       ? theta.ReadOr(&JsonObject::Number, kCaseRopeTheta)
                                       : theta.Read(&JsonObject::Number));
-  // YaRN takes the logarithm, and a base of 1 or less turns every pair alike.
-  if (!(rope.theta > 1)) {
-    return InvalidArgumentError(fmt::format("{}: expected a number above 1, found {}",
-                                            layout.geometry.Where("rope_theta"), rope.theta));
+  if (!(rope.theta > 1) || rope.theta > kLargestTheta) {
+    return InvalidArgumentError(
+        fmt::format("{}: expected a number above 1 and at most {}, found {}", theta.Where(),
+                    kLargestTheta, rope.theta));
   }
 
   const AliasKey type(objects, {"rope_type", "type"});

@@ -19,11 +19,18 @@ using internal::FamilyRules;
 constexpr std::string_view kMistralParams = "mistral_params";
 constexpr std::string_view kEncoderDecoder = "m2m_100";
 
-// Our own form. No other file has these two keys at its top level: an all-zero config is valid
-// there, so no rule of a real model applies to it.
+// Our own form: no other file has one of these two keys at its top level, or only keys that are
+// sizing fields. An all-zero config is valid there, so no rule of a real model applies to it.
 bool IsFlat(const JsonObject& root) {
-  return !root.Has("model_type") && !root.Has("architectures") &&
-         (root.Has("attn_gated") || root.Has("adapter_max_rank"));
+  if (root.Has("model_type") || root.Has("architectures")) return false;
+  if (root.Has("attn_gated") || root.Has("adapter_max_rank")) return true;
+  const auto is_field = [](const std::string& key) {
+    return std::any_of(kSizingFields.begin(), kSizingFields.end(),
+                       [&](const SizingField& field) { return field.name == key; });
+  };
+  bool only_fields = !root.json().empty();
+  for (const auto& [key, value] : root.json().items()) only_fields = only_fields && is_field(key);
+  return only_fields;
 }
 
 StatusOr<FamilyInput> FindText(const JsonObject& root) {
