@@ -12,7 +12,7 @@
 //   undefined.
 // - Free: takes an address that Allocate returned, once. Null, unknown or freed addresses are
 //   INVALID_ARGUMENT. After a failed Free the memory counts as still allocated.
-// - SetBytes: fills [address, address + bytes) in the stream's order.
+// - SetBytes: fills [address, address + bytes) in the stream's order; pinned host memory at once.
 // - Thread-safe.
 #ifndef DRAFTMARK_SRC_SCRATCH_ALLOCATOR_H_
 #define DRAFTMARK_SRC_SCRATCH_ALLOCATOR_H_
