@@ -5,6 +5,8 @@
 
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
+#include "tools/commands/scratch/scratch_command.h"
+#include "tools/commands/sizes/sizes_command.h"
 #include "tools/commands/verify/verify_command.h"
 
 namespace draftmark {
@@ -18,6 +20,8 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
   AddConfigCommand(app, context);
+  AddScratchCommand(app, context);
+  AddSizesCommand(app, context);
   AddVerifyCommand(app, context);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
