@@ -16,19 +16,13 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/drafts/token_rules.h"
 #include "src/backend/draft_session.h"
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
 #include "src/compare/comparison.h"
 
 namespace draftmark {
-
-// The stages of one step as a backend gave them.
-struct TappedStage {
-  Shape shape;
-  std::vector<double> values;
-};
-using TappedStages = std::map<std::string, TappedStage, std::less<>>;
 
 struct StageVerdict {
   std::size_t step = 0;
@@ -43,10 +37,12 @@ struct StageVerdict {
   std::string Name() const;
 };
 
-// Verdicts of one step in data-flow order: one for each stage that the case holds or that a rule
-// needs.
-StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case, std::size_t step,
-                                              Precision precision, const TappedStages& tapped);
+// Verdicts of one step in data-flow order: one for each stage that the case holds. `weights` are
+// the case's own.
+StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
+                                              const reference::DrafterWeights& weights,
+                                              std::size_t step, Precision precision,
+                                              const TappedStages& tapped);
 
 }  // namespace draftmark
 

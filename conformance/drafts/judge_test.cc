@@ -86,6 +86,10 @@ Tamper Only(const std::string& target, std::function<double(double)> change) {
   };
 }
 
+reference::DrafterWeights WeightsOf(const DrafterCase& drafter_case) {
+  return reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()).value();
+}
+
 ExpectedStage Golden(const DrafterCase& drafter_case, const std::string& stage) {
   StatusOr<std::optional<ExpectedStage>> expected = drafter_case.Expected(0, stage);
   EXPECT_TRUE(expected.ok() && expected->has_value()) << stage;
@@ -152,8 +156,8 @@ TEST(JudgeTest, TheFloat64FcRoundedOncePasses) {
   TappedStages tapped;
   tapped["fc"] = {expected.shape, expected.values};
   for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
-  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
-                          JudgeStep(drafter_case, 0, Precision::kBf16, tapped));
+  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, WeightsOf(drafter_case), 0,
+                                                         Precision::kBf16, tapped));
   EXPECT_TRUE(verdicts.front().passed()) << verdicts.front().failure;
 }
 
@@ -251,8 +255,8 @@ TEST(JudgeTest, TokensThatFollowWrongLogitsFailByTheMargin) {
   const std::size_t token = tokens.values[draft] == 9 ? 10 : 9;
   tapped["logits"].values[(draft + 1) * logits.shape[1] + token] = 128;
   tapped["draft_tokens"].values[draft] = static_cast<double>(token);
-  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts,
-                          JudgeStep(drafter_case, 0, Precision::kBf16, tapped));
+  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, WeightsOf(drafter_case), 0,
+                                                         Precision::kBf16, tapped));
   EXPECT_EQ(verdicts.back().stage, "draft_tokens");
   EXPECT_THAT(verdicts.back().failure, HasSubstr("but float64 chose"));
 }

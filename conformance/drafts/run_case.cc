@@ -51,6 +51,9 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   StatusOr<std::unique_ptr<DraftSession>> opened = open(drafter_case, limits, precision);
   if (!opened.ok()) return opened.status().Annotated(drafter_case.directory());
   DraftSession& session = **opened;
+  DM_ASSIGN_OR_RETURN(
+      const reference::DrafterWeights weights,
+      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
   for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
     const CaseStep& step = drafter_case.steps()[s];
     DM_RETURN_IF_ERROR(session.DropFront(0, step.drop_front_rows));
@@ -63,7 +66,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, s, precision, collector.tapped()));
+                        JudgeStep(drafter_case, weights, s, precision, collector.tapped()));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
   }
   return report;

@@ -1,0 +1,47 @@
+// Are a run's tokens what its own logits and hidden rows say, and does float64 agree where it is
+// sure?
+//
+// The rules of cases/README.md ("Tokens") and spec/drafter.md section 10, class T4, for each way of
+// choosing tokens:
+//  own path      tokens recomputed exactly from what the run gave: the tie rule on its logits
+//  (dflash), on its biased
+//                logits (dspark), on its selector scores (dflash2); and those biased logits or
+//                scores themselves recomputed from its logits, norm and hidden rows, within one
+//                rounding.
+//  float64 path  every choice repeated with float64's own previous token ("teacher-forced"): the
+//  float64 token, unless
+//                its margin is at most 2B; B = 1.5 times the largest logit error of a sound BF16
+//                run of the step. In dflash2 a candidate may enter or leave the 16 only where the
+//                gap to the 17th is at most 2B.
+// Written apart from the reference's walks.
+#ifndef DRAFTMARK_CONFORMANCE_DRAFTS_TOKEN_RULES_H_
+#define DRAFTMARK_CONFORMANCE_DRAFTS_TOKEN_RULES_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/cases/drafter_case.h"
+#include "src/reference/weights.h"
+
+namespace draftmark {
+
+// The stages of one step as a backend gave them.
+struct TappedStage {
+  Shape shape;
+  std::vector<double> values;
+};
+using TappedStages = std::map<std::string, TappedStage, std::less<>>;
+
+// Empty if the BF16 run's tokens keep all rules; else one line that says which draft breaks which.
+// `logit_bound` is B.
+StatusOr<std::string> CheckBf16Tokens(const DrafterCase& drafter_case,
+                                      const reference::DrafterWeights& weights, std::size_t step,
+                                      const TappedStages& tapped, double logit_bound);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_DRAFTS_TOKEN_RULES_H_

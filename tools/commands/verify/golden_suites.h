@@ -1,0 +1,19 @@
+// The suites over golden/ that are no drafts: sizing rows, published configs, worked examples of
+// the scratch.
+#ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_SUITES_H_
+#define DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_SUITES_H_
+
+#include <string>
+
+#include "src/base/status.h"
+#include "tools/commands/verify/verify_report.h"
+
+namespace draftmark {
+
+// Runs them all on the data below `golden`. An error means data that cannot be used; wrong results
+// go to the report.
+Status RunGoldenSuites(const std::string& golden, VerifyReport& report);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_SUITES_H_

@@ -1,0 +1,144 @@
+// The contract of `draftmark verify`: exit codes, last line, what a failure shows.
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/base/file_system.h"
+#include "src/base/json.h"
+#include "src/base/status_matchers.h"
+#include "tools/commands/run.h"
+
+namespace draftmark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome Verify(std::vector<std::string> arguments, bool terminal = false) {
+  arguments.insert(arguments.begin(), "verify");
+  std::ostringstream out, err;
+  const int code = RunDraftmark(std::move(arguments), out, err, terminal);
+  return {code, out.str(), err.str()};
+}
+
+// A copy of a golden case that may be changed.
+std::string CopyOfCase(const std::string& name) {
+  const std::string target = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  std::filesystem::remove_all(target);
+  std::filesystem::create_directories(target);
+  for (const char* file : {"config.json", "model.safetensors", "golden.safetensors"}) {
+    std::filesystem::copy_file(kGolden + "/drafter/" + name + "/" + file, target + "/" + file);
+    std::filesystem::permissions(target + "/" + file, std::filesystem::perms::owner_all);
+  }
+  return target;
+}
+
+TEST(VerifyCommandTest, OneCasePassesInBothPrecisions) {
+  for (const char* precision : {"exact", "bf16"}) {
+    const Outcome outcome = Verify({kGolden + "/drafter/dflash_yarn", "--precision", precision});
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out,
+                StartsWith("PASS draft/dflash_yarn/gamma=16,ctx=71,steps=2,nb=1 reference"));
+    EXPECT_THAT(outcome.out, EndsWith("1 checks passed, 0 failed\n"));
+    EXPECT_THAT(outcome.err, IsEmpty());
+  }
+}
+
+TEST(VerifyCommandTest, EverythingInGolden) {
+  const Outcome outcome = Verify({"--golden", kGolden});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("PASS sizes/synthetic_edges.json: "),
+                                 HasSubstr("PASS configs/published: "),
+                                 HasSubstr("PASS scratch/worked_examples: "),
+                                 HasSubstr("PASS draft/dflash_wide_head/")));
+  EXPECT_THAT(outcome.out, EndsWith(" checks passed, 0 failed\n"));
+}
+
+TEST(VerifyCommandTest, DefaultPrecisionIsExactAndFoldersAreSearched) {
+  const Outcome outcome = Verify({kGolden + "/drafter"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out,
+              HasSubstr("draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1 reference exact: "));
+  EXPECT_THAT(outcome.out, EndsWith("5 checks passed, 0 failed\n"));
+}
+
+TEST(VerifyCommandTest, ProgressOnATerminalOnly) {
+  EXPECT_THAT(Verify({kGolden + "/drafter/dflash_yarn"}).out, Not(HasSubstr("\033")));
+  EXPECT_THAT(Verify({kGolden + "/drafter/dflash_yarn"}, true).out, HasSubstr("[1/1] "));
+}
+
+TEST(VerifyCommandTest, FailureNamesStageElementHistogramAndReproduction) {
+  const std::string directory = CopyOfCase("dflash_softcap");
+  {
+    // The last weight of the file's data belongs to the last tensor by name order of equal
+    // alignment: norm.weight.
+    std::fstream file(directory + "/model.safetensors",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-2, std::ios::end);
+    const std::uint16_t two = 0x4000;
+    file.write(reinterpret_cast<const char*>(&two), 2);
+  }
+  const Outcome outcome = Verify({directory, "--precision", "bf16"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(
+      outcome.out,
+      StartsWith(
+          "FAIL draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1 reference bf16: first stage "
+          "off is step0.norm"));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("worst element ["), HasSubstr(", 127]: expected "),
+                    HasSubstr(" BF16 ULPs\n"), HasSubstr("error histogram in BF16 ULPs: ")));
+  EXPECT_THAT(outcome.out, HasSubstr("reproduce: draftmark verify " + directory +
+                                     " --backend reference --precision bf16\n"));
+  EXPECT_THAT(outcome.out, EndsWith("0 checks passed, 1 failed\n"));
+}
+
+TEST(VerifyCommandTest, Json) {
+  const Outcome outcome = Verify({kGolden + "/drafter/dflash_softcap", "--format", "json"});
+  EXPECT_EQ(outcome.code, 0);
+  DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(outcome.out, "stdout"));
+  EXPECT_EQ(json["passed"], 1);
+  EXPECT_EQ(json["failed"], 0);
+  EXPECT_EQ(json["drafts"][0]["stages"][0]["stage"], "step0.fc");
+  EXPECT_EQ(json["drafts"][0]["first_failure"], nullptr);
+}
+
+TEST(VerifyCommandTest, DataErrorsAreExitCode2WithOneLine) {
+  const std::string directory = CopyOfCase("dflash_softcap");
+  std::filesystem::resize_file(directory + "/golden.safetensors", 1000);
+  for (const std::string& path : {directory, std::string("/nowhere")}) {
+    const Outcome outcome = Verify({path});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("draftmark: "), HasSubstr(path)));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  }
+}
+
+TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--precision", "fp8"}, {"--backend", "cuda13"}, {"--format", "xml"}, {"--nonsense"}}) {
+    const Outcome outcome = Verify(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments[0];
+    EXPECT_THAT(outcome.err, Not(IsEmpty()));
+  }
+  EXPECT_EQ(Verify({"--help"}).code, 0);
+}
+
+}  // namespace
+}  // namespace draftmark

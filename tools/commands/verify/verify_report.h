@@ -1,0 +1,42 @@
+// Collects what `draftmark verify` checked: prints lines as results come, or one JSON document at
+// the end.
+#ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_REPORT_H_
+#define DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_REPORT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "conformance/drafts/run_case.h"
+#include "src/base/json.h"
+#include "tools/commands/command.h"
+
+namespace draftmark {
+
+class VerifyReport {
+ public:
+  VerifyReport(CommandContext& context, OutputFormat format) : context_(context), format_(format) {}
+
+  // What is being done right now: on a terminal only, and replaced by the next line.
+  void Progress(const std::string& text);
+  // A group of checks of which only the failures are worth a line each.
+  void AddGroup(const std::string& suite, const std::string& subject, std::size_t checks,
+                const std::vector<std::string>& failures);
+  void AddDraft(const CaseReport& report);
+  // Prints the totals (last line `N checks passed, N failed`) and sets the exit code.
+  void Finish();
+
+ private:
+  void Print(const std::string& text);
+
+  CommandContext& context_;
+  OutputFormat format_;
+  std::size_t passed_ = 0;
+  std::size_t failed_ = 0;
+  OrderedJson groups_ = OrderedJson::array();
+  OrderedJson drafts_ = OrderedJson::array();
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_REPORT_H_
