@@ -152,6 +152,10 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
 StatusOr<Json> ParseJson(std::string_view text, const std::string& source,
                          const JsonParseOptions& options) {
+  // The library takes a zero byte for the end of the text and would pass over what follows.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return DataLossError(fmt::format("{}: not valid JSON at byte {}: a zero byte", source, zero));
+  }
   TreeBuilder builder(source, options);
   bool done = false;
   if (options.allow_nonfinite) {

@@ -27,6 +27,12 @@ TEST(ParseJsonTest, SyntaxErrorNamesFileAndByte) {
               StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
 }
 
+TEST(ParseJsonTest, NothingHidesBehindAZeroByte) {
+  const std::string_view text("{}\0garbage", 10);
+  EXPECT_THAT(ParseJson(text, "x.json"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("byte 2: a zero byte")));
+}
+
 TEST(ParseJsonTest, DuplicateKeysNameKeyAndValues) {
   EXPECT_THAT(
       ParseJson(R"({"o": {"h": 1, "h": 2}})", "x.json"),
