@@ -172,5 +172,34 @@ TEST_F(ModelGoldenTest, EveryMutantIsAnErrorOrADocumentedFallback) {
   EXPECT_GT(changed_types, 1200);
 }
 
+// Files cut short or with one byte changed are read or refused, and never worse (the sanitizer runs
+// see what this test cannot).
+TEST_F(ModelGoldenTest, DamagedFilesAreReadOrRefused) {
+  std::uint64_t random = 1;
+  int refused = 0;
+  for (const auto& [name, target] : targets_.items()) {
+    const std::string path = kConfigs + target["file"].get<std::string>();
+    DM_ASSERT_OK_AND_ASSIGN(const std::string text, ReadTextFile(path));
+    for (int i = 0; i < 60; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      const std::size_t at = (random >> 33) % text.size();
+      std::string damaged = text;
+      if (i % 2 == 0) {
+        damaged.resize(at);
+      } else {
+        damaged[at] = static_cast<char>(random >> 24);
+      }
+      JsonParseOptions options;
+      options.allow_nonfinite = true;
+      const StatusOr<Json> json = ParseJson(damaged, path, options);
+      const Status status = json.ok() ? ParseModelConfig(*json, path).status() : json.status();
+      if (status.ok()) continue;
+      ++refused;
+      EXPECT_THAT(status.message(), HasSubstr(path));
+    }
+  }
+  EXPECT_GE(refused, 600);  // at least every one that was cut
+}
+
 }  // namespace
 }  // namespace draftmark
