@@ -1,4 +1,5 @@
-// Paged attention of the block rows of one band: spec/drafter.md section 4.4.
+// Attention of the block rows of one band, over paged or contiguous keys: spec/drafter.md
+// section 4.4.
 #ifndef DRAFTMARK_SRC_REFERENCE_ATTENTION_H_
 #define DRAFTMARK_SRC_REFERENCE_ATTENTION_H_
 
@@ -38,16 +39,16 @@ struct AttentionShape {
   std::span<const BFloat16> sinks = {};
 };
 
-// q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) is the
-// cache row at SlotOf(block_table, m). Scores, softmax (maximum subtracted) and the weighted sum
-// stay in float64; one Store per output. A row that sees nothing gives 0.
-template <typename N>
-void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape& shape,
-                    const PagedCache<typename N::Storage>& cache, std::uint64_t layer,
-                    std::span<const std::uint32_t> block_table,
-                    std::span<const std::int64_t> row_positions,
-                    std::span<const std::int64_t> key_positions, const Visibility& visibility,
-                    std::span<typename N::Storage> out) {
+// q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) has the
+// rows `key_of(m)` and `value_of(m)`, spans of kv_heads * head_dim stored values: from the paged
+// cache or from row buffers. Scores, softmax (maximum subtracted) and the weighted sum stay in
+// float64; one Store per output. A row that sees nothing gives 0.
+template <typename N, typename KeyOf, typename ValueOf>
+void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
+            const KeyOf& key_of, const ValueOf& value_of,
+            std::span<const std::int64_t> row_positions,
+            std::span<const std::int64_t> key_positions, const Visibility& visibility,
+            std::span<typename N::Storage> out) {
   const std::size_t d = shape.head_dim;
   const std::size_t group = shape.heads / shape.kv_heads;  // need not be a power of two
   const std::size_t keys = key_positions.size();
@@ -55,10 +56,9 @@ void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape
   std::vector<double> key(keys * d), value(keys * d), query(d), weight(keys), sum(d);
   for (std::size_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head) {
     for (std::size_t m = 0; m < keys; ++m) {
-      const std::int64_t slot = SlotOf(block_table, m);
       for (std::size_t e = 0; e < d; ++e) {
-        key[m * d + e] = N::Load(cache.Key(layer, slot)[kv_head * d + e]);
-        value[m * d + e] = N::Load(cache.Value(layer, slot)[kv_head * d + e]);
+        key[m * d + e] = N::Load(key_of(m)[kv_head * d + e]);
+        value[m * d + e] = N::Load(value_of(m)[kv_head * d + e]);
       }
     }
     for (std::size_t row = 0; row < row_positions.size(); ++row) {
@@ -89,6 +89,20 @@ void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape
       }
     }
   }
+}
+
+// Keys and values of layer `layer` from the paged cache, by logical index.
+template <typename N>
+void PagedAttention(std::span<const typename N::Storage> q, const AttentionShape& shape,
+                    const PagedCache<typename N::Storage>& cache, std::uint64_t layer,
+                    std::span<const std::uint32_t> block_table,
+                    std::span<const std::int64_t> row_positions,
+                    std::span<const std::int64_t> key_positions, const Visibility& visibility,
+                    std::span<typename N::Storage> out) {
+  Attend<N>(
+      q, shape, [&](std::size_t m) { return cache.Key(layer, SlotOf(block_table, m)); },
+      [&](std::size_t m) { return cache.Value(layer, SlotOf(block_table, m)); }, row_positions,
+      key_positions, visibility, out);
 }
 
 }  // namespace draftmark::reference

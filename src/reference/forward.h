@@ -1,11 +1,14 @@
-// The forward of a drafter on the CPU, written once for both precisions: context precompute, block
-// layers, tail. spec/drafter.md sections 3 to 5. Order of work and names follow the spec's tables.
+// The block path of a drafter on the CPU, written once for both precisions, on the scratch's
+// buffers. Order of work, names and buffers follow spec/drafter.md section 4 and
+// spec/dflash_scratch.md sections 1 and 5; the context path is in precompute.h, the choice of
+// tokens in tail.h.
 #ifndef DRAFTMARK_SRC_REFERENCE_FORWARD_H_
 #define DRAFTMARK_SRC_REFERENCE_FORWARD_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/backend/draft_session.h"
@@ -13,6 +16,7 @@
 #include "src/reference/band_view.h"
 #include "src/reference/paged_cache.h"
 #include "src/reference/rope.h"
+#include "src/reference/stage_buffers.h"
 #include "src/reference/stage_recorder.h"
 #include "src/reference/tail.h"
 #include "src/reference/weights.h"
@@ -24,49 +28,53 @@ class Forward {
  public:
   using Storage = typename N::Storage;
 
-  Forward(const DrafterConfig& config, const DrafterWeights& weights, RopeTable rope)
-      : config_(config), weights_(weights), rope_(std::move(rope)), tail_(config, weights) {}
+  Forward(const DrafterConfig& config, const DrafterWeights& weights, const RopeTable& rope,
+          StageStorage<N>& storage)
+      : config_(config),
+        weights_(weights),
+        rope_(rope),
+        storage_(storage),
+        tail_(config, weights, storage) {}
 
-  // Projects context rows [band.committed, all) into the cache, at most `rows_per_pass` at a time
-  // (section 3).
-  void PrecomputeContext(const BandView& band, std::uint64_t rows_per_pass,
-                         PagedCache<Storage>& cache, StageRecorder<N>& recorder) const;
-
-  // Runs one block of `requests[i].tokens.size()` rows for each band and returns what the tail
-  // chose (sections 4, 5).
-  std::vector<BlockResult> RunBlock(std::span<const BandView> bands,
-                                    std::span<const BlockRequest> requests,
-                                    PagedCache<Storage>& cache, StageRecorder<N>& recorder) const;
+  // Runs one block for each band, keys and values in the paged cache.
+  StatusOr<std::vector<BlockResult>> RunPaged(std::span<const BandView> bands,
+                                              std::span<const BlockRequest> requests,
+                                              PagedCache<Storage>& cache,
+                                              StageRecorder<N>& recorder);
 
  private:
-  // The rows of one block forward, sequence-major: band b owns rows [b * width, (b + 1) * width).
-  struct Rows {
-    std::size_t bands = 0;
+  // Block rows of all bands, sequence-major: band b owns rows [b * width, (b + 1) * width) of the
+  // row buffers.
+  struct Block {
+    std::span<const BandView> bands;
     std::size_t width = 0;
-    std::vector<std::int64_t> positions;
-    std::vector<Storage> stream;  // residual stream [rows, h]
-    std::size_t count() const { return bands * width; }
+    std::size_t rows() const { return bands.size() * width; }
   };
 
-  Rows EmbedRows(std::span<const BlockRequest> requests) const;
-  void Attention(std::uint64_t layer, std::span<const BandView> bands, Rows& rows,
-                 PagedCache<Storage>& cache, StageRecorder<N>& recorder) const;
-  void Mlp(std::uint64_t layer, std::span<const BandView> bands, Rows& rows,
-           StageRecorder<N>& recorder) const;
-  // Dynamic convolution around a sublayer (DFlash2). Prepare returns the rows that the sublayer
-  // reads, and keeps the coefficients that Finish needs after it.
-  std::vector<Storage> ConvPrepare(const ConvWeights& conv, const std::string& site,
-                                   std::span<const BandView> bands, const Rows& rows,
-                                   std::span<const Storage> normed, std::vector<Storage>& dynamic,
-                                   StageRecorder<N>& recorder) const;
-  std::vector<Storage> ConvFinish(const ConvWeights& conv, const std::string& site,
-                                  std::span<const BandView> bands, const Rows& rows,
-                                  std::span<const Storage> output, std::span<const Storage> dynamic,
-                                  StageRecorder<N>& recorder) const;
+  // Everything the host writes before a captured region would start (spec/dflash_scratch.md section
+  // 5, step 3).
+  void WriteInputs(const Block& block, std::span<const BlockRequest> requests);
+  void Embed(const Block& block);
+  void Attention(std::uint64_t layer, const Block& block, PagedCache<Storage>& cache,
+                 StageRecorder<N>& recorder);
+  void ProjectQueriesKeysValues(std::uint64_t layer, const Block& block, const Storage* input,
+                                StageRecorder<N>& recorder);
+  void AttendBand(std::uint64_t layer, const Block& block, std::size_t b,
+                  PagedCache<Storage>& cache, StageRecorder<N>& recorder);
+  void Mlp(std::uint64_t layer, const Block& block, StageRecorder<N>& recorder);
+
+  // Dynamic convolution around a sublayer (DFlash2): Prepare convolves norm_buf into conv_tmp and
+  // leaves the coefficients in conv_dyn; Finish convolves stream_acc into conv_tmp. Each returns
+  // what to read instead of its input; without convolutions that is the input.
+  const Storage* ConvPrepare(const ConvWeights& conv, const std::string& site, const Block& block,
+                             StageRecorder<N>& recorder);
+  const Storage* ConvFinish(const ConvWeights& conv, const std::string& site, const Block& block,
+                            StageRecorder<N>& recorder);
 
   const DrafterConfig& config_;
   const DrafterWeights& weights_;
-  RopeTable rope_;
+  const RopeTable& rope_;
+  StageStorage<N>& storage_;
   Tail<N> tail_;
 };
 

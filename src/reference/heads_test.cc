@@ -125,14 +125,32 @@ TEST(SelectorTest, ScoreIsTheGatedProductOfTheCodes) {
 
 // --- Markov and confidence
 
+template <typename N>
+std::vector<typename N::Storage> Embedding(const MarkovWalk<N>& walk, std::uint32_t previous,
+                                           std::size_t rank) {
+  std::vector<typename N::Storage> e(rank);
+  walk.Gather(previous, e);
+  return e;
+}
+
+template <typename N>
+std::vector<typename N::Storage> Bias(MarkovWalk<N>& walk,
+                                      const std::vector<typename N::Storage>& e,
+                                      const std::vector<typename N::Storage>& hidden,
+                                      std::size_t vocabulary) {
+  std::vector<typename N::Storage> bias(vocabulary);
+  walk.Bias(e, hidden, bias);
+  return bias;
+}
+
 TEST(MarkovTest, VanillaIsTheProductOfTheEmbeddingRoundedOnce) {
   MarkovWeights weights;
   weights.w1 = Bf16Matrix(5, 4, RandomBf16(1, 20, 1));
   weights.w2 = Bf16Matrix(5, 4, RandomBf16(2, 20, 1));
   MarkovWalk<Bf16Numeric> walk(weights);
-  const std::vector<BFloat16> e = walk.Embedding(3);
+  const std::vector<BFloat16> e = Embedding(walk, 3, 4);
   EXPECT_EQ(e, std::vector<BFloat16>(weights.w1.row(3).begin(), weights.w1.row(3).end()));
-  const std::vector<BFloat16> bias = walk.Bias(e, {});
+  const std::vector<BFloat16> bias = Bias(walk, e, {}, 5);
   for (std::size_t v = 0; v < 5; ++v) {
     double sum = 0;
     for (std::size_t r = 0; r < 4; ++r) sum += weights.w2.row(v)[r].ToDouble() * e[r].ToDouble();
@@ -149,7 +167,7 @@ TEST(MarkovTest, GatedFormula) {
       Matrix(2, {1, 0, 0, 0, 0, 0.5});  // [r, h + r], h = 1: gate0 = y, gate1 = 0.5 e_1
   weights.gate_bias = Matrix(1, {0.25, -1});
   MarkovWalk<ExactNumeric> walk(weights);
-  const std::vector<double> bias = walk.Bias(walk.Embedding(1), std::vector<double>{2});
+  const std::vector<double> bias = Bias(walk, Embedding(walk, 1, 2), {2}, 2);
   EXPECT_DOUBLE_EQ(bias[0], Sigmoid(2.25) * 3);
   EXPECT_DOUBLE_EQ(bias[1], Sigmoid(0.5 * 4 - 1) * 4);
 }
@@ -163,10 +181,10 @@ TEST(MarkovTest, RnnCarriesItsState) {
   weights.joint_proj = Matrix(3, {1, 1, 0, 0, 1, 1, 3, 0, 1});
   weights.joint_bias = Matrix(1, {0, 0.5, 0});
   MarkovWalk<ExactNumeric> walk(weights);
-  const std::vector<double> first = walk.Bias(walk.Embedding(0), std::vector<double>{0.25});
+  const std::vector<double> first = Bias(walk, Embedding(walk, 0, 1), {0.25}, 2);
   EXPECT_DOUBLE_EQ(first[0], std::tanh(0.25));  // s_0 = 0
   const double state = (1 - Sigmoid(0.5)) * std::tanh(0.5 + 0.25 + 0.5);
-  const std::vector<double> second = walk.Bias(walk.Embedding(1), std::vector<double>{-1});
+  const std::vector<double> second = Bias(walk, Embedding(walk, 1, 1), {-1}, 2);
   EXPECT_DOUBLE_EQ(second[1], 10 * std::tanh(3 * state - 1));
 }
 

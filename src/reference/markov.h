@@ -26,21 +26,19 @@ class MarkovWalk {
   explicit MarkovWalk(const MarkovWeights& weights)
       : weights_(weights), state_(weights.w1.cols(), N::Store(0)) {}
 
-  // The embedding of the previous token, as the step gathers it (and as the confidence head reads
-  // it): an exact copy.
-  std::vector<Storage> Embedding(std::uint32_t previous) const {
-    std::vector<Storage> e;
-    for (const BFloat16 value : weights_.w1.row(previous)) e.push_back(N::Store(value.ToDouble()));
-    return e;
+  // The embedding of the previous token, as the step and the confidence head read it: an exact
+  // copy.
+  void Gather(std::uint32_t previous, std::span<Storage> embedding) const {
+    const std::span<const BFloat16> row = weights_.w1.row(previous);
+    for (std::size_t r = 0; r < row.size(); ++r) embedding[r] = N::Store(row[r].ToDouble());
   }
 
   // The bias b_j over the vocabulary, rounded once as the output of its linear layer. `hidden` is
   // y_j.
-  std::vector<Storage> Bias(std::span<const Storage> embedding, std::span<const Storage> hidden) {
+  void Bias(std::span<const Storage> embedding, std::span<const Storage> hidden,
+            std::span<Storage> bias) {
     const std::vector<Storage> latent = Latent(embedding, hidden);
-    std::vector<Storage> bias(weights_.w2.rows());
     Linear<N>(latent, 1, weights_.w2, {}, bias.data(), bias.size());
-    return bias;
   }
 
  private:

@@ -14,6 +14,7 @@ namespace draftmark::reference {
 
 struct ExactNumeric {
   using Storage = double;
+  using Unary = double;  // element of sel_vals
   static constexpr Precision kPrecision = Precision::kExact;
   static double Load(double value) { return value; }
   static double Store(double value) { return value; }
@@ -24,6 +25,7 @@ struct ExactNumeric {
 
 struct Bf16Numeric {
   using Storage = BFloat16;
+  using Unary = float;
   static constexpr Precision kPrecision = Precision::kBf16;
   static double Load(BFloat16 value) { return value.ToDouble(); }
   static BFloat16 Store(double value) { return BFloat16::FromDouble(value); }

@@ -10,7 +10,9 @@
 #include "src/base/checked.h"
 #include "src/reference/forward.h"
 #include "src/reference/paged_cache.h"
+#include "src/reference/precompute.h"
 #include "src/reference/rope.h"
+#include "src/reference/stage_buffers.h"
 
 namespace draftmark::reference {
 namespace {
@@ -30,15 +32,20 @@ class ReferenceSession : public DraftSession {
   using Storage = typename N::Storage;
 
   ReferenceSession(const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
-                   const SessionLimits& limits, RopeTable rope, std::uint64_t blocks_per_band)
+                   const SessionLimits& limits, RopeTable rope,
+                   std::unique_ptr<StageStorage<N>> storage, std::uint64_t blocks_per_band,
+                   Poison poison)
       : config_(config),
         weights_(std::move(weights)),
         limits_(limits),
-        forward_(config_, *weights_, std::move(rope)),
+        rope_(std::move(rope)),
+        storage_(std::move(storage)),
+        precompute_(config_, *weights_, rope_, *storage_),
+        forward_(config_, *weights_, rope_, *storage_),
         bands_(limits.max_batch),
         // One block more than the bands need, as an engine has (block 0 stays unused).
         cache_(config.num_hidden_layers, blocks_per_band * limits.max_batch + 1, config.kv_dim(),
-               N::Store(std::numeric_limits<double>::quiet_NaN())) {
+               CacheFill(poison)) {
     // Blocks are dealt out from the end and in turns, so that no band's table is the identity.
     std::uint32_t next = static_cast<std::uint32_t>(cache_.blocks() - 1);
     for (std::uint64_t i = 0; i < blocks_per_band; ++i) {
@@ -112,9 +119,10 @@ class ReferenceSession : public DraftSession {
       const Band& band = bands_[request.band];
       views.push_back({request.band, band.block_table, band.taps, band.positions, band.committed,
                        band.new_rows});
-      forward_.PrecomputeContext(views.back(), limits_.ctx_window, cache_, recorder);
     }
-    std::vector<BlockResult> results = forward_.RunBlock(views, requests, cache_, recorder);
+    precompute_.Run(views, cache_, recorder);
+    DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results,
+                        forward_.RunPaged(views, requests, cache_, recorder));
     for (const BlockRequest& request : requests) {
       Band& band = bands_[request.band];
       band.committed = band.positions.size();
@@ -124,6 +132,10 @@ class ReferenceSession : public DraftSession {
   }
 
  private:
+  static Storage CacheFill(Poison poison) {
+    return N::Store(poison == Poison::kZeros ? 0.0 : std::numeric_limits<double>::quiet_NaN());
+  }
+
   Status CheckBand(std::size_t band) const {
     if (band < bands_.size()) return OkStatus();
     return InvalidArgumentError(
@@ -170,16 +182,58 @@ class ReferenceSession : public DraftSession {
   const DrafterConfig config_;
   const std::shared_ptr<const DrafterWeights> weights_;
   const SessionLimits limits_;
-  const Forward<N> forward_;
+  const RopeTable rope_;
+  const std::unique_ptr<StageStorage<N>> storage_;
+  ContextPrecompute<N> precompute_;
+  Forward<N> forward_;
   std::vector<Band> bands_;
   PagedCache<Storage> cache_;
 };
+
+// What the session needs from the scratch.
+StatusOr<DflashScratchLayout> MakeLayout(const DrafterConfig& config, const DrafterWeights& weights,
+                                         const SessionLimits& limits,
+                                         const ReferenceOptions& options) {
+  if (weights.selector.present() && config.selector_top_k > kSelectorTopK) {
+    return InvalidArgumentError(
+        fmt::format("selector_top_k {}: the scratch holds {} candidates per row",
+                    config.selector_top_k, kSelectorTopK));
+  }
+  DflashScratchRequest request;
+  request.geometry = DflashGeometry::FromConfig(config);
+  request.tensors.markov = weights.markov.present();
+  request.tensors.confidence = weights.confidence.present();
+  request.tensors.convs = config.conv_kernel_size > 0;
+  request.tensors.selector = weights.selector.present();
+  request.version = options.scratch_version;
+  request.layout = options.layout;
+  request.ctx_window = limits.ctx_window;
+  request.max_batch = limits.max_batch;
+  request.gamma = limits.gamma;
+  return DflashScratchLayout::Create(request);
+}
+
+template <typename N>
+StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
+                                             std::shared_ptr<const DrafterWeights> weights,
+                                             const SessionLimits& limits,
+                                             const ReferenceOptions& options,
+                                             std::uint64_t blocks_per_band) {
+  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
+  DM_ASSIGN_OR_RETURN(const DflashScratchLayout layout,
+                      MakeLayout(config, *weights, limits, options));
+  DM_ASSIGN_OR_RETURN(std::unique_ptr<StageStorage<N>> storage,
+                      StageStorage<N>::Create(layout, options.poison));
+  return std::unique_ptr<DraftSession>(
+      std::make_unique<ReferenceSession<N>>(config, std::move(weights), limits, std::move(rope),
+                                            std::move(storage), blocks_per_band, options.poison));
+}
 
 }  // namespace
 
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
     const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
-    const SessionLimits& limits, Precision precision) {
+    const SessionLimits& limits, Precision precision, const ReferenceOptions& options) {
   if (limits.max_batch == 0 || limits.ctx_window == 0 || limits.gamma < 2) {
     return InvalidArgumentError(fmt::format(
         "session limits: max_batch {} and ctx_window {} must be above 0, gamma {} at least 2",
@@ -187,23 +241,17 @@ StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
   }
   const CheckedU64 blocks_per_band =
       CeilDiv(CheckedU64(limits.max_context) + limits.gamma + 1, kCacheBlockRows);
-  const CheckedU64 cache_values = (blocks_per_band * limits.max_batch + 1) * kCacheBlockRows *
-                                  config.kv_dim() * config.num_hidden_layers * 2 * sizeof(double);
-  if (!cache_values.ok() || (blocks_per_band * limits.max_batch).value() > UINT32_MAX - 1) {
+  const CheckedU64 cache_bytes = (blocks_per_band * limits.max_batch + 1) * kCacheBlockRows *
+                                 config.kv_dim() * config.num_hidden_layers * 2 * sizeof(double);
+  if (!cache_bytes.ok() || (blocks_per_band * limits.max_batch).value() > UINT32_MAX - 1) {
     return OutOfRangeError(
         fmt::format("session limits: a cache of {} bands of {} context rows is too large",
                     limits.max_batch, limits.max_context));
   }
-  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
-  std::unique_ptr<DraftSession> session;
-  if (precision == Precision::kExact) {
-    session = std::make_unique<ReferenceSession<ExactNumeric>>(
-        config, std::move(weights), limits, std::move(rope), blocks_per_band.value());
-  } else {
-    session = std::make_unique<ReferenceSession<Bf16Numeric>>(
-        config, std::move(weights), limits, std::move(rope), blocks_per_band.value());
-  }
-  return session;
+  return precision == Precision::kExact ? Open<ExactNumeric>(config, std::move(weights), limits,
+                                                             options, blocks_per_band.value())
+                                        : Open<Bf16Numeric>(config, std::move(weights), limits,
+                                                            options, blocks_per_band.value());
 }
 
 }  // namespace draftmark::reference

@@ -183,6 +183,74 @@ TEST_P(BothPrecisionsTest, ResetForgetsASequence) {
   EXPECT_EQ(a.stages, b.stages);
 }
 
+TEST_P(BothPrecisionsTest, NoResultDependsOnWhatWasInMemory) {
+  const DrafterConfig config = SmallDrafterConfig();
+  Stages first;
+  for (const Poison poison : {Poison::kZeros, Poison::kOnes, Poison::kRandom}) {
+    StatusOr<std::unique_ptr<DraftSession>> session = OpenReferenceSession(
+        config, RandomWeights(config, 11), Limits(2), GetParam(), {.poison = poison});
+    ASSERT_THAT(session, IsOk());
+    ASSERT_THAT(Append(**session, 0, 1, 0, 19), IsOk());
+    ASSERT_THAT(Append(**session, 1, 2, 0, 5), IsOk());
+    const std::vector<BlockRequest> blocks = {Block(0, 3, 19), Block(1, 4, 5)};
+    Collector collector;
+    ASSERT_THAT((*session)->Propose(blocks, &collector), IsOk());
+    if (first.empty()) first = collector.stages;
+    EXPECT_EQ(collector.stages, first);
+  }
+}
+
+TEST_P(BothPrecisionsTest, BothScratchVersionsAndAllLayoutsAgree) {
+  const DrafterConfig config = SmallDrafterConfig();
+  Stages first;
+  const auto run = [&](const ReferenceOptions& options) {
+    StatusOr<std::unique_ptr<DraftSession>> session =
+        OpenReferenceSession(config, RandomWeights(config, 11), Limits(), GetParam(), options);
+    ASSERT_THAT(session, IsOk());
+    ASSERT_THAT(Append(**session, 0, 1, 0, 40), IsOk());
+    const BlockRequest block = Block(0, 3, 40);
+    Collector collector;
+    ASSERT_THAT((*session)->Propose({&block, 1}, &collector), IsOk());
+    if (first.empty()) first = collector.stages;
+    EXPECT_EQ(collector.stages, first);
+  };
+  run({.scratch_version = 2});
+  for (const DflashLayoutName layout :
+       {DflashLayoutName::kDoc, DflashLayoutName::kCodeA, DflashLayoutName::kCodeB}) {
+    run({.scratch_version = 1, .layout = layout});
+  }
+  SessionLimits two = Limits(2);
+  EXPECT_THAT(OpenReferenceSession(config, RandomWeights(config, 11), two, GetParam(),
+                                   {.scratch_version = 1}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("max_batch")));
+}
+
+TEST_P(BothPrecisionsTest, TailsOfManyBandsShareBatchedPasses) {
+  // 40 bands of up to 30 pending rows: several passes through precompute_in, some bands split from
+  // their neighbours.
+  const DrafterConfig config = SmallDrafterConfig();
+  constexpr std::size_t kBands = 40;
+  const auto together = Open(config, Limits(kBands, 64), GetParam());
+  std::vector<BlockRequest> blocks;
+  for (std::size_t band = 0; band < kBands; ++band) {
+    const auto length = static_cast<std::int32_t>(band * 7 % 31);
+    ASSERT_THAT(Append(*together, band, band, 0, length), IsOk());
+    blocks.push_back(Block(band, static_cast<std::uint32_t>(band), length, 2));
+  }
+  DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> results,
+                          together->Propose(blocks, nullptr));
+  for (const std::size_t band : {0u, 9u, 17u, 39u}) {
+    const auto alone = Open(config, Limits(1, 64), GetParam());
+    BlockRequest block = blocks[band];
+    block.band = 0;
+    ASSERT_THAT(Append(*alone, 0, band, 0, static_cast<std::int32_t>(block.start)), IsOk());
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> result,
+                            alone->Propose({&block, 1}, nullptr));
+    EXPECT_EQ(results[band].draft_tokens, result[0].draft_tokens);
+    EXPECT_EQ(results[band].margin, result[0].margin);
+  }
+}
+
 TEST(SessionTest, Bf16StagesAreBf16Numbers) {
   const auto session = Open(SmallDrafterConfig(), Limits(), Precision::kBf16);
   ASSERT_THAT(Append(*session, 0, 1, 0, 10), IsOk());

@@ -1,5 +1,6 @@
 #include "src/reference/tail.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -12,137 +13,138 @@ namespace draftmark::reference {
 namespace {
 
 // What stages show of values that are not stored as N::Storage.
-template <typename T>
-void Append(std::vector<double>& out, const std::vector<T>& values) {
+template <typename Range>
+void Append(std::vector<double>& out, const Range& values) {
   out.insert(out.end(), values.begin(), values.end());
 }
 
 }  // namespace
 
 template <typename N>
-BlockResult Tail<N>::Plain(const TailRows& rows) const {
-  BlockResult result;
-  for (std::size_t j = FirstDraftRow(); j < rows.width; ++j) {
-    const auto row = rows.logits.subspan(j * config_.vocab_size, config_.vocab_size);
-    result.draft_tokens.push_back(ArgMax<N>(row));
-    result.margin.push_back(Margin<N>(row));
+void Tail<N>::Plain(std::size_t first, std::size_t width, BlockResult& result) {
+  // Every row's argmax, also the one that is no draft.
+  for (std::size_t j = 0; j < width; ++j) {
+    const std::span<const Storage> row = LogitsOf(first + j);
+    storage_.buffers().draft_tokens_dev[first + j] = ArgMax<N>(row);
+    if (j >= FirstDraftRow()) result.margin.push_back(Margin<N>(row));
   }
-  return result;
 }
 
 template <typename N>
-BlockResult Tail<N>::Selector(const TailRows& rows, StageRecorder<N>& recorder) const {
+void Tail<N>::Selector(std::size_t band, std::size_t first, std::size_t width,
+                       StageRecorder<N>& recorder, BlockResult& result) {
+  StageBuffers<N>& b = storage_.buffers();
   const SelectorWeights& w = weights_.selector;
-  const std::size_t h = config_.hidden_size;
   const std::size_t rank = w.hidden_projection.rows();
   const std::size_t count = config_.selector_top_k;
-  const std::size_t first = FirstDraftRow();
-  const std::size_t drafts = rows.width - first;
-  std::vector<Storage> hidden(drafts * rank);
-  Linear<N>(rows.normed.subspan(first * h), drafts, w.hidden_projection, {}, hidden.data(), rank);
-  recorder.Emit(rows.band, "selector.hidden_projection", {rank}, hidden);
+  const std::size_t skipped = FirstDraftRow();
+  const std::size_t drafts = width - skipped;
+  Storage* const hidden = b.sel_hproj + first * rank;
+  Linear<N>({HiddenOf(first).data(), width * config_.hidden_size}, width, w.hidden_projection, {},
+            hidden, rank);
+  recorder.Emit(band, "selector.hidden_projection", {rank},
+                {hidden + skipped * rank, drafts * rank});
 
-  BlockResult result;
   std::vector<double> ids, unary, scores, gaps;
-  std::uint32_t previous = rows.anchor;
-  for (std::size_t t = 0; t < drafts; ++t) {
-    const Candidates candidates =
-        TopK<N>(rows.logits.subspan((first + t) * config_.vocab_size, config_.vocab_size), count);
+  std::uint32_t previous = b.draft_tokens_dev[first];  // the anchor, which stays in its slot
+  for (std::size_t j = skipped; j < width; ++j) {
+    const std::size_t row = first + j;
+    const Candidates candidates = TopK<N>(LogitsOf(row), count);
+    for (std::size_t k = 0; k < count; ++k) {
+      b.sel_vals[row * count + k] = static_cast<typename N::Unary>(candidates.values[k]);
+      b.sel_idx[row * count + k] = candidates.ids[k];
+    }
     const std::vector<double> score = SelectorScores<N>(
-        candidates, previous, std::span<const Storage>(hidden).subspan(t * rank, rank),
-        w.predecessor, w.successor);
+        candidates, previous, {hidden + j * rank, rank}, w.predecessor, w.successor);
     // Greedy, not Viterbi; the smallest k wins a tie.
-    const std::uint32_t best = ArgMax<ExactNumeric>(score);
-    previous = candidates.ids[best];
-    result.draft_tokens.push_back(previous);
+    previous = b.sel_idx[row * count + ArgMax<ExactNumeric>(score)];
+    b.draft_tokens_dev[row] = previous;
     result.margin.push_back(Margin<ExactNumeric>(score));
     Append(ids, candidates.ids);
     Append(unary, candidates.values);
     Append(scores, score);
     gaps.push_back(candidates.gap);
   }
-  recorder.EmitValues(rows.band, "selector.candidate_ids", {drafts, count}, ids);
-  recorder.EmitValues(rows.band, "selector.unary", {drafts, count}, unary);
-  recorder.EmitValues(rows.band, "selector.topk_gap", {drafts}, gaps);
-  recorder.EmitValues(rows.band, "selector.scores", {drafts, count}, scores);
-  return result;
+  recorder.EmitValues(band, "selector.candidate_ids", {drafts, count}, ids);
+  recorder.EmitValues(band, "selector.unary", {drafts, count}, unary);
+  recorder.EmitValues(band, "selector.topk_gap", {drafts}, gaps);
+  recorder.EmitValues(band, "selector.scores", {drafts, count}, scores);
 }
 
 template <typename N>
-BlockResult Tail<N>::Markov(const TailRows& rows, StageRecorder<N>& recorder) const {
+void Tail<N>::Markov(std::size_t band, std::size_t first, std::size_t width,
+                     StageRecorder<N>& recorder, BlockResult& result) {
+  StageBuffers<N>& b = storage_.buffers();
   const std::size_t vocabulary = config_.vocab_size;
-  const std::size_t h = config_.hidden_size;
+  const std::size_t rank = weights_.markov.w1.cols();
   const bool markov = weights_.markov.present();
   MarkovWalk<N> walk(weights_.markov);
-  std::vector<Storage> logits(rows.logits.begin(), rows.logits.end());
-  std::vector<Storage> confidence;
-  BlockResult result;
-  std::uint32_t previous = rows.anchor;
-  for (std::size_t j = FirstDraftRow(); j < rows.width; ++j) {
-    const std::span<Storage> row = std::span(logits).subspan(j * vocabulary, vocabulary);
-    const std::span<const Storage> hidden = rows.normed.subspan(j * h, h);
-    std::vector<Storage> embedding;
+  std::uint32_t previous = b.draft_tokens_dev[first];  // read before row 0's argmax overwrites it
+  for (std::size_t j = FirstDraftRow(); j < width; ++j) {
+    const std::span<Storage> row = LogitsOf(first + j);
     if (markov) {
-      embedding = walk.Embedding(previous);
-      AddInPlace<N>(row, walk.Bias(embedding, hidden));
+      walk.Gather(previous, {b.markov_embed, rank});
+      walk.Bias({b.markov_embed, rank}, HiddenOf(first + j), {b.markov_bias, vocabulary});
+      AddInPlace<N>(row, {b.markov_bias, vocabulary});
     }
     if (weights_.confidence.present()) {
-      const std::span<const Storage> feature = config_.confidence_head_with_markov
-                                                   ? std::span<const Storage>(embedding)
-                                                   : std::span<const Storage>();
-      confidence.push_back(ConfidenceLogit<N>(weights_.confidence, hidden, feature));
-      result.confidence.push_back(N::Load(confidence.back()));
+      const std::size_t feature = config_.confidence_head_with_markov ? rank : 0;
+      b.conf_out[j] =
+          ConfidenceLogit<N>(weights_.confidence, HiddenOf(first + j), {b.markov_embed, feature});
     }
     previous = ArgMax<N>(row);
-    result.draft_tokens.push_back(previous);
+    b.draft_tokens_dev[first + j] = previous;
     result.margin.push_back(Margin<N>(row));
   }
-  recorder.Emit(rows.band, "markov.logits", {vocabulary}, logits);
+  recorder.Emit(band, "markov.logits", {vocabulary}, {LogitsOf(first).data(), width * vocabulary});
   if (weights_.confidence.present()) {
-    recorder.EmitValues(rows.band, "confidence_logits", {confidence.size()}, result.confidence);
+    // conf_out has room for one band: it is read back before the next one runs.
+    for (std::size_t j = FirstDraftRow(); j < width; ++j)
+      result.confidence.push_back(N::Load(b.conf_out[j]));
+    recorder.EmitValues(band, "confidence_logits", {result.confidence.size()}, result.confidence);
   }
-  return result;
 }
 
 template <typename N>
-std::vector<BlockResult> Tail<N>::Run(std::span<const BandView> bands,
-                                      std::span<const BlockRequest> requests,
-                                      std::span<const Storage> stream,
-                                      StageRecorder<N>& recorder) const {
+StatusOr<std::vector<BlockResult>> Tail<N>::Run(std::span<const BandView> bands, std::size_t width,
+                                                StageRecorder<N>& recorder) {
+  StageBuffers<N>& b = storage_.buffers();
   const std::size_t h = config_.hidden_size;
   const std::size_t vocabulary = config_.vocab_size;
-  const std::size_t width = requests.front().tokens.size();
-  const std::size_t count = requests.size() * width;
-  std::vector<Storage> normed(count * h), logits(count * vocabulary);
-  RmsNorm<N>(stream, count, h, weights_.norm.values(), config_.rms_norm_eps, normed);
-  recorder.EmitRows("norm", {h}, bands, normed);
+  const std::size_t rows = bands.size() * width;
+  RmsNorm<N>({b.stream_buf, rows * h}, rows, h, weights_.norm.values(), config_.rms_norm_eps,
+             {b.norm_buf, rows * h});
+  recorder.EmitRows("norm", {h}, bands, {b.norm_buf, rows * h});
   // Multiplier, then softcap, on the unrounded accumulator (section 1.1).
   const double multiplier = config_.output_multiplier;
   const double cap = config_.final_logit_softcapping.value_or(0);
-  Linear<N>(normed, count, weights_.lm_head, {}, logits.data(), vocabulary, [&](double z) {
-    const double scaled = z * multiplier;
-    return cap > 0 ? cap * std::tanh(scaled / cap) : scaled;
-  });
-  recorder.EmitRows("logits", {vocabulary}, bands, logits);
+  Linear<N>({b.norm_buf, rows * h}, rows, weights_.lm_head, {}, b.logits, vocabulary,
+            [&](double z) {
+              const double scaled = z * multiplier;
+              return cap > 0 ? cap * std::tanh(scaled / cap) : scaled;
+            });
+  recorder.EmitRows("logits", {vocabulary}, bands, {b.logits, rows * vocabulary});
 
-  std::vector<BlockResult> results;
-  for (std::size_t b = 0; b < bands.size(); ++b) {
-    const TailRows tail = {
-        bands[b].band, requests[b].tokens[0], width,
-        std::span<const Storage>(normed).subspan(b * width * h, width * h),
-        std::span<const Storage>(logits).subspan(b * width * vocabulary, width * vocabulary)};
+  std::vector<BlockResult> results(bands.size());
+  for (std::size_t i = 0; i < bands.size(); ++i) {
     // The selector takes precedence.
     if (weights_.selector.present()) {
-      results.push_back(Selector(tail, recorder));
+      Selector(bands[i].band, i * width, width, recorder, results[i]);
     } else if (config_.kind == DrafterKind::kDspark || weights_.markov.present()) {
-      results.push_back(Markov(tail, recorder));
+      Markov(bands[i].band, i * width, width, recorder, results[i]);
     } else {
-      results.push_back(Plain(tail));
+      Plain(i * width, width, results[i]);
     }
-    std::vector<double> tokens;
-    Append(tokens, results.back().draft_tokens);
-    recorder.EmitValues(bands[b].band, "draft_tokens", {tokens.size()}, tokens);
-    recorder.EmitValues(bands[b].band, "margin", {tokens.size()}, results.back().margin);
+  }
+  DM_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> tokens, storage_.FetchTokens(rows));
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(i * width);
+    results[i].draft_tokens.assign(begin + static_cast<std::ptrdiff_t>(FirstDraftRow()),
+                                   begin + static_cast<std::ptrdiff_t>(width));
+    std::vector<double> shown;
+    Append(shown, results[i].draft_tokens);
+    recorder.EmitValues(bands[i].band, "draft_tokens", {shown.size()}, shown);
+    recorder.EmitValues(bands[i].band, "margin", {shown.size()}, results[i].margin);
   }
   return results;
 }

@@ -11,6 +11,7 @@
 #include "src/backend/draft_session.h"
 #include "src/config/drafter_config.h"
 #include "src/reference/band_view.h"
+#include "src/reference/stage_buffers.h"
 #include "src/reference/stage_recorder.h"
 #include "src/reference/weights.h"
 
@@ -21,34 +22,38 @@ class Tail {
  public:
   using Storage = typename N::Storage;
 
-  Tail(const DrafterConfig& config, const DrafterWeights& weights)
-      : config_(config), weights_(weights) {}
+  Tail(const DrafterConfig& config, const DrafterWeights& weights, StageStorage<N>& storage)
+      : config_(config), weights_(weights), storage_(storage) {}
 
-  // `stream` is the residual stream after the last layer, [bands * width, h], sequence-major.
-  std::vector<BlockResult> Run(std::span<const BandView> bands,
-                               std::span<const BlockRequest> requests,
-                               std::span<const Storage> stream, StageRecorder<N>& recorder) const;
+  // Reads the residual stream after the last layer from stream_buf and the input ids from
+  // draft_tokens_dev, [bands * width] rows, sequence-major; leaves output ids in draft_tokens_dev
+  // and fetches them through the pinned buffer.
+  StatusOr<std::vector<BlockResult>> Run(std::span<const BandView> bands, std::size_t width,
+                                         StageRecorder<N>& recorder);
 
  private:
-  // One band: its post-norm rows [width, h] and its logits [width, V].
-  struct TailRows {
-    std::size_t band = 0;
-    std::uint32_t anchor = 0;
-    std::size_t width = 0;
-    std::span<const Storage> normed;
-    std::span<const Storage> logits;
-  };
-  BlockResult Plain(const TailRows& rows) const;
-  BlockResult Selector(const TailRows& rows, StageRecorder<N>& recorder) const;
-  BlockResult Markov(const TailRows& rows, StageRecorder<N>& recorder) const;
+  // Each chooses the tokens of one band, rows [first, first + width), and writes them over its
+  // input ids.
+  void Plain(std::size_t first, std::size_t width, BlockResult& result);
+  void Selector(std::size_t band, std::size_t first, std::size_t width, StageRecorder<N>& recorder,
+                BlockResult& result);
+  void Markov(std::size_t band, std::size_t first, std::size_t width, StageRecorder<N>& recorder,
+              BlockResult& result);
 
-  // The first row whose output is a draft.
+  // The first row of a block whose output is a draft.
   std::size_t FirstDraftRow() const {
     return config_.row_convention == RowConvention::kInPlace ? 1 : 0;
+  }
+  std::span<Storage> LogitsOf(std::size_t row) {
+    return {storage_.buffers().logits + row * config_.vocab_size, config_.vocab_size};
+  }
+  std::span<const Storage> HiddenOf(std::size_t row) {
+    return {storage_.buffers().norm_buf + row * config_.hidden_size, config_.hidden_size};
   }
 
   const DrafterConfig& config_;
   const DrafterWeights& weights_;
+  StageStorage<N>& storage_;
 };
 
 extern template class Tail<ExactNumeric>;
