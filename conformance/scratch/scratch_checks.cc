@@ -3,10 +3,10 @@
 
 #include <string_view>
 
+#include "conformance/scratch/unbacked_allocator.h"
 #include "conformance/scratch/worked_examples.h"
 #include "src/scratch/dflash_borrows.h"
 #include "src/scratch/dflash_scratch.h"
-#include "src/scratch/host_allocator.h"
 #include "src/scratch/host_event_source.h"
 #include "src/scratch/ledger.h"
 
@@ -56,9 +56,9 @@ ScratchCheck NullsAgree(const std::string& id, const DflashScratchLayout& layout
 // What is allocated is what the layout says, field by field, and nothing stays behind.
 ScratchCheck AllocationAgrees(const std::string& id, const DflashScratchLayout& layout) {
   const std::string name = id + "/ledger";
-  HostAllocator host;
+  UnbackedAllocator unbacked;
   Ledger ledger;
-  LedgerAllocator allocator(host, ledger);
+  LedgerAllocator allocator(unbacked, ledger);
   HostEventSource events;
   {
     const auto memory = DflashScratchMemory::Create(layout, allocator, events);

@@ -275,7 +275,10 @@ TEST(BufferSharingTest, UsesCanBeAskedForAndPrinted) {
   EXPECT_TRUE(UsesOf("hidden_states").empty());
   EXPECT_THAT(SharingToString(), HasSubstr("(not provisioned)"));
   int unprovisioned = 0;
-  for (const BufferUse& use : BufferUses()) unprovisioned += !use.provisioned;
+  for (const BufferUse& use : BufferUses()) {
+    unprovisioned += !use.provisioned;
+    EXPECT_NE(FindBufferField(use.buffer), nullptr) << use.buffer;  // no misspelt name
+  }
   EXPECT_EQ(unprovisioned, 2);
 }
 

@@ -52,14 +52,6 @@ constexpr std::array kUses = {
     BufferUse{"q2_act_q8", "packed 2-bit projections", "one activation after the other"},
 };
 
-// Compile-time: a misspelt buffer would never be found.
-static_assert([] {
-  for (const BufferUse& use : kUses) {
-    if (FindBufferField(use.buffer) == nullptr) return false;
-  }
-  return true;
-}());
-
 Status CheckRow(std::string_view buffer, std::uint64_t bytes, std::uint64_t width_in_h,
                 std::uint64_t hidden_size) {
   const CheckedU64 needed = CheckedU64(2) * width_in_h * hidden_size;
