@@ -198,6 +198,17 @@ TEST(RopeTest, YarnFrequenciesAndAmplitude) {
   EXPECT_DOUBLE_EQ(yarn.frequency[5], plain.frequency[5] * (ramp / 4 + 1 - ramp));
   EXPECT_DOUBLE_EQ(yarn.amplitude, 1 + 0.1 * std::log(4.0));
 
+  // Without truncation the ramp runs between the fractional ends.
+  rope.truncate = false;
+  DM_ASSERT_OK_AND_ASSIGN(const RopeTable fractional, MakeRopeTable(rope, 32));
+  const auto end = [](double turns) {
+    return 32 * std::log(1024 / (2 * std::numbers::pi * turns)) / (2 * std::log(10000.0));
+  };
+  const double fractional_ramp = (5 - end(32)) / (end(1) - end(32));
+  EXPECT_DOUBLE_EQ(fractional.frequency[5],
+                   plain.frequency[5] * (fractional_ramp / 4 + 1 - fractional_ramp));
+  rope.truncate = true;
+
   rope.mscale = 1;
   rope.mscale_all_dim = 1;
   EXPECT_DOUBLE_EQ(MakeRopeTable(rope, 32)->amplitude, 1);

@@ -62,8 +62,31 @@ void ContextPrecompute<N>::CopyTaps(std::span<const PassRow> rows, Storage* out)
 }
 
 template <typename N>
-void ContextPrecompute<N>::ProjectTaps(std::span<const Storage> taps, std::size_t n) {
-  Linear<N>(taps, n, weights_.fc, {}, storage_.buffers().fc_proj, config_.hidden_size);
+void ContextPrecompute<N>::ProjectTaps(std::span<const PassRow> rows, std::span<const Storage> taps,
+                                       StageRecorder<N>& recorder) {
+  const std::size_t n = rows.size();
+  const std::size_t h = config_.hidden_size;
+  const std::span<Storage> projected(storage_.buffers().fc_proj, n * h);
+  const auto hold = [&](const char* stage) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (IsShown(rows[i])) recorder.Hold(rows[i].band->band, stage, projected.subspan(i * h, h));
+    }
+  };
+  Linear<N>(taps, n, weights_.fc, {}, projected.data(), h);
+  hold("fc");
+  RmsNorm<N>(projected, n, h, weights_.hidden_norm.values(), config_.rms_norm_eps, projected);
+  hold("hidden_norm");
+}
+
+template <typename N>
+void ContextPrecompute<N>::ProjectOnly(const BandView& band, StageRecorder<N>& recorder) {
+  std::vector<PassRow> rows;
+  for (std::uint64_t i = 0; i < band.context_positions.size(); ++i) rows.push_back({&band, i});
+  std::vector<Storage> taps(rows.size() * config_.tap_width());
+  CopyTaps(rows, taps.data());
+  ProjectTaps(rows, taps, recorder);
+  recorder.EmitHeld(band.band, "fc", {config_.hidden_size});
+  recorder.EmitHeld(band.band, "hidden_norm", {config_.hidden_size});
 }
 
 template <typename N>
@@ -113,21 +136,11 @@ void ContextPrecompute<N>::Pass(std::span<const PassRow> rows, std::span<const S
                                 PagedCache<Storage>& cache, StageRecorder<N>& recorder) {
   StageBuffers<N>& b = storage_.buffers();
   const std::size_t n = rows.size();
-  const std::size_t h = config_.hidden_size;
   const std::size_t kv_dim = config_.kv_dim();
   const std::size_t layers = config_.num_hidden_layers;
   for (std::size_t i = 0; i < n; ++i)
     b.SetSlot(i, SlotOf(rows[i].band->block_table, rows[i].index));
-  const auto hold = [&](const char* stage) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (IsShown(rows[i])) recorder.Hold(rows[i].band->band, stage, {b.fc_proj + i * h, h});
-    }
-  };
-  ProjectTaps(taps, n);
-  hold("fc");
-  RmsNorm<N>({b.fc_proj, n * h}, n, h, weights_.hidden_norm.values(), config_.rms_norm_eps,
-             {b.fc_proj, n * h});
-  hold("hidden_norm");
+  ProjectTaps(rows, taps, recorder);
   ProjectKeysAndValues(rows, recorder);
   for (std::size_t l = 0; l < layers; ++l) {
     // Borrowed: the V stage [n, kv_dim] in v_buf, one layer after the other.

@@ -32,8 +32,9 @@ class ContextPrecompute {
   // buffers allow. Everything is per row, so the grouping changes no bit.
   void Run(std::span<const BandView> bands, PagedCache<Storage>& cache, StageRecorder<N>& recorder);
 
-  // fc and hidden_norm of `taps` [n, L_t * h_t] into fc_proj.
-  void ProjectTaps(std::span<const Storage> taps, std::size_t n);
+  // fc and hidden_norm of all context rows of one band into fc_proj, for the path without a cache.
+  // At most ctx_window rows.
+  void ProjectOnly(const BandView& band, StageRecorder<N>& recorder);
 
  private:
   // One row of a pass: whose it is, and which of its logical indices.
@@ -41,6 +42,9 @@ class ContextPrecompute {
     const BandView* band;
     std::uint64_t index;
   };
+  // fc and hidden_norm of one pass's rows into fc_proj.
+  void ProjectTaps(std::span<const PassRow> rows, std::span<const Storage> taps,
+                   StageRecorder<N>& recorder);
   void Pass(std::span<const PassRow> rows, std::span<const Storage> taps,
             PagedCache<Storage>& cache, StageRecorder<N>& recorder);
   // K of every layer into the K stage, normed and rotated; V stays in fused_kv_out.

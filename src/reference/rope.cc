@@ -17,8 +17,11 @@ void ApplyYarn(const RopeConfig& rope, double rotary_dim, std::vector<double>& f
            std::log(rope.original_max_position_embeddings / (2 * std::numbers::pi * rotations)) /
            (2 * std::log(rope.theta));
   };
-  const double low = std::max(std::floor(pair_of(rope.beta_fast)), 0.0);
-  const double high = std::min(std::ceil(pair_of(rope.beta_slow)), rotary_dim - 1);
+  // gpt-oss keeps the fractional ends (`truncate: false` in its config).
+  const double fast = pair_of(rope.beta_fast);
+  const double slow = pair_of(rope.beta_slow);
+  const double low = std::max(rope.truncate ? std::floor(fast) : fast, 0.0);
+  const double high = std::min(rope.truncate ? std::ceil(slow) : slow, rotary_dim - 1);
   const double span = high == low ? 1e-3 : high - low;
   for (std::size_t i = 0; i < frequency.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / span, 0.0, 1.0);

@@ -13,6 +13,7 @@
 #include "src/reference/precompute.h"
 #include "src/reference/rope.h"
 #include "src/reference/stage_buffers.h"
+#include "src/scratch/dflash_borrows.h"
 
 namespace draftmark::reference {
 namespace {
@@ -34,7 +35,7 @@ class ReferenceSession : public DraftSession {
   ReferenceSession(const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
                    const SessionLimits& limits, RopeTable rope,
                    std::unique_ptr<StageStorage<N>> storage, std::uint64_t blocks_per_band,
-                   Poison poison)
+                   const ReferenceOptions& options)
       : config_(config),
         weights_(std::move(weights)),
         limits_(limits),
@@ -45,7 +46,8 @@ class ReferenceSession : public DraftSession {
         bands_(limits.max_batch),
         // One block more than the bands need, as an engine has (block 0 stays unused).
         cache_(config.num_hidden_layers, blocks_per_band * limits.max_batch + 1, config.kv_dim(),
-               CacheFill(poison)) {
+               CacheFill(options.poison)),
+        paged_(options.paged) {
     // Blocks are dealt out from the end and in turns, so that no band's table is the identity.
     std::uint32_t next = static_cast<std::uint32_t>(cache_.blocks() - 1);
     for (std::uint64_t i = 0; i < blocks_per_band; ++i) {
@@ -120,9 +122,15 @@ class ReferenceSession : public DraftSession {
       views.push_back({request.band, band.block_table, band.taps, band.positions, band.committed,
                        band.new_rows});
     }
-    precompute_.Run(views, cache_, recorder);
-    DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results,
-                        forward_.RunPaged(views, requests, cache_, recorder));
+    std::vector<BlockResult> results;
+    if (paged_) {
+      precompute_.Run(views, cache_, recorder);
+      DM_ASSIGN_OR_RETURN(results, forward_.RunPaged(views, requests, cache_, recorder));
+    } else {
+      precompute_.ProjectOnly(views.front(), recorder);
+      DM_ASSIGN_OR_RETURN(results,
+                          forward_.RunContiguous(views.front(), requests.front(), recorder));
+    }
     for (const BlockRequest& request : requests) {
       Band& band = bands_[request.band];
       band.committed = band.positions.size();
@@ -157,6 +165,11 @@ class ReferenceSession : public DraftSession {
             "propose: band {} has {} block rows; all bands need the same number, 2 to {}",
             request.band, request.tokens.size(), limits_.gamma));
       }
+      if (!paged_) {
+        DM_RETURN_IF_ERROR(
+            CheckNonPagedBlock(storage_->layout(), bands_[request.band].positions.size(), width)
+                .Annotated(fmt::format("propose: band {}", request.band)));
+      }
       for (std::size_t j = 0; j < width; ++j) {
         if (request.tokens[j] >= config_.vocab_size) {
           return InvalidArgumentError(
@@ -188,6 +201,7 @@ class ReferenceSession : public DraftSession {
   Forward<N> forward_;
   std::vector<Band> bands_;
   PagedCache<Storage> cache_;
+  const bool paged_;
 };
 
 // What the session needs from the scratch.
@@ -226,7 +240,7 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
                       StageStorage<N>::Create(layout, options.poison));
   return std::unique_ptr<DraftSession>(
       std::make_unique<ReferenceSession<N>>(config, std::move(weights), limits, std::move(rope),
-                                            std::move(storage), blocks_per_band, options.poison));
+                                            std::move(storage), blocks_per_band, options));
 }
 
 }  // namespace
@@ -234,6 +248,10 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
     const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
     const SessionLimits& limits, Precision precision, const ReferenceOptions& options) {
+  if (!options.paged && limits.max_batch != 1) {
+    return InvalidArgumentError(fmt::format(
+        "session limits: max_batch {}: the path without a cache has one band", limits.max_batch));
+  }
   if (limits.max_batch == 0 || limits.ctx_window == 0 || limits.gamma < 2) {
     return InvalidArgumentError(fmt::format(
         "session limits: max_batch {} and ctx_window {} must be above 0, gamma {} at least 2",

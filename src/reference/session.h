@@ -19,6 +19,7 @@ namespace draftmark::reference {
 struct ReferenceOptions {
   std::uint64_t scratch_version = 2;                      // 1 holds one band only
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
+  bool paged = true;              // false: no cache, context in the row buffers, one band
   Poison poison = Poison::kOnes;  // of fresh scratch and cache; no result may depend on it
 };
 

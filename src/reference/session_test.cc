@@ -225,6 +225,50 @@ TEST_P(BothPrecisionsTest, BothScratchVersionsAndAllLayoutsAgree) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("max_batch")));
 }
 
+TEST_P(BothPrecisionsTest, PathWithoutACacheGivesTheSameStages) {
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto paged = Open(config, Limits(1, 64), GetParam());
+  for (const std::uint64_t version : {1u, 2u}) {
+    DM_ASSERT_OK_AND_ASSIGN(
+        const auto contiguous,
+        OpenReferenceSession(config, RandomWeights(config, 11), Limits(1, 64), GetParam(),
+                             {.scratch_version = version, .paged = false}));
+    ASSERT_THAT(paged->Reset(0), IsOk());
+    // No context at all, a first one, more of it, then a slide of the window.
+    std::int32_t length = 0;
+    for (const auto& [drop, more] :
+         std::vector<std::pair<std::uint64_t, std::int32_t>>{{0, 0}, {0, 23}, {0, 4}, {11, 6}}) {
+      Collector a, b;
+      for (const auto& [session, collector] :
+           {std::pair{paged.get(), &a}, std::pair{contiguous.get(), &b}}) {
+        ASSERT_THAT(session->DropFront(0, drop), IsOk());
+        ASSERT_THAT(Append(*session, 0, 1, length, more), IsOk());
+        const BlockRequest block = Block(0, 3, length + more);
+        ASSERT_THAT(session->Propose({&block, 1}, collector), IsOk());
+      }
+      length += more;
+      EXPECT_EQ(a.stages, b.stages) << length;
+    }
+    // A block narrower than gamma would leave room in the row buffers for one row too many.
+    ASSERT_THAT(Append(*contiguous, 0, 1, length, 43), IsOk());
+    const BlockRequest narrow = Block(0, 3, length + 43);
+    EXPECT_THAT(contiguous->Propose({&narrow, 1}, nullptr),
+                StatusIs(StatusCode::kFailedPrecondition,
+                         HasSubstr("fc_proj: needs 65 rows, but there are 64")));
+    ASSERT_THAT(contiguous->DropFront(0, 1), IsOk());
+    EXPECT_THAT(contiguous->Propose({&narrow, 1}, nullptr), IsOk());
+    length += 43;
+    ASSERT_THAT(contiguous->DropFront(0, 42), IsOk());
+    ASSERT_THAT(Append(*contiguous, 0, 1, length, 48), IsOk());  // 70 rows, but the window has 64
+    const BlockRequest block = Block(0, 3, length + 48);
+    EXPECT_THAT(contiguous->Propose({&block, 1}, nullptr),
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr("75 rows")));
+  }
+  EXPECT_THAT(OpenReferenceSession(config, RandomWeights(config, 11), Limits(2), GetParam(),
+                                   {.paged = false}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("one band")));
+}
+
 TEST_P(BothPrecisionsTest, TailsOfManyBandsShareBatchedPasses) {
   // 40 bands of up to 30 pending rows: several passes through precompute_in, some bands split from
   // their neighbours.

@@ -107,13 +107,14 @@ void Tail<N>::Markov(std::size_t band, std::size_t first, std::size_t width,
 
 template <typename N>
 StatusOr<std::vector<BlockResult>> Tail<N>::Run(std::span<const BandView> bands, std::size_t width,
-                                                StageRecorder<N>& recorder) {
+                                                std::size_t first_row, StageRecorder<N>& recorder) {
   StageBuffers<N>& b = storage_.buffers();
   const std::size_t h = config_.hidden_size;
   const std::size_t vocabulary = config_.vocab_size;
   const std::size_t rows = bands.size() * width;
-  RmsNorm<N>({b.stream_buf, rows * h}, rows, h, weights_.norm.values(), config_.rms_norm_eps,
-             {b.norm_buf, rows * h});
+  // The normed rows move to the front: everything after this is [bands * width].
+  RmsNorm<N>({b.stream_buf + first_row * h, rows * h}, rows, h, weights_.norm.values(),
+             config_.rms_norm_eps, {b.norm_buf, rows * h});
   recorder.EmitRows("norm", {h}, bands, {b.norm_buf, rows * h});
   // Multiplier, then softcap, on the unrounded accumulator (section 1.1).
   const double multiplier = config_.output_multiplier;

@@ -25,11 +25,11 @@ class Tail {
   Tail(const DrafterConfig& config, const DrafterWeights& weights, StageStorage<N>& storage)
       : config_(config), weights_(weights), storage_(storage) {}
 
-  // Reads the residual stream after the last layer from stream_buf and the input ids from
-  // draft_tokens_dev, [bands * width] rows, sequence-major; leaves output ids in draft_tokens_dev
-  // and fetches them through the pinned buffer.
+  // Reads the residual stream after the last layer from stream_buf, from row `first_row` on, and
+  // the input ids from draft_tokens_dev, [bands * width] rows, sequence-major; leaves output ids in
+  // draft_tokens_dev and fetches them through the pinned buffer.
   StatusOr<std::vector<BlockResult>> Run(std::span<const BandView> bands, std::size_t width,
-                                         StageRecorder<N>& recorder);
+                                         std::size_t first_row, StageRecorder<N>& recorder);
 
  private:
   // Each chooses the tokens of one band, rows [first, first + width), and writes them over its

@@ -79,6 +79,9 @@ Status CheckNonPagedBlock(const DflashScratchLayout& layout, std::uint64_t eff_c
   std::vector<Borrow> borrows;
   DM_RETURN_IF_ERROR(Append("context and block rows in the row buffers", "rows",
                             CheckedU64(eff_ctx) + width, layout.rows(), borrows));
+  // A narrow block leaves room in the row buffers, but the projected context has none to spare.
+  DM_RETURN_IF_ERROR(
+      Append("context rows in fc_proj", "rows", eff_ctx, layout.ctx_window(), borrows));
   return CheckAll(borrows);
 }
 

@@ -40,7 +40,8 @@ StatusOr<std::vector<Borrow>> BlockBorrows(const DflashScratchLayout& layout, st
 Status CheckPrecompute(const DflashScratchLayout& layout, std::uint64_t n);
 // bands <= max_batch, width <= gamma, block rows fit the row buffers and the slots.
 Status CheckBlock(const DflashScratchLayout& layout, std::uint64_t bands, std::uint64_t width);
-// Non-paged path: eff_ctx context rows and `width` block rows in the row buffers.
+// Non-paged path: eff_ctx context rows and `width` block rows in the row buffers, and the context
+// rows in fc_proj.
 Status CheckNonPagedBlock(const DflashScratchLayout& layout, std::uint64_t eff_ctx,
                           std::uint64_t width);
 

@@ -101,6 +101,9 @@ TEST(DflashBorrowsTest, NonPagedContextAndBlockShareTheRows) {
   EXPECT_THAT(CheckNonPagedBlock(layout, 33, 5),
               StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("needs 38 rows"), HasSubstr("there are 37"))));
+  EXPECT_THAT(CheckNonPagedBlock(layout, 33, 4),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       "context rows in fc_proj: needs 33 rows, but there are 32"));
   EXPECT_THAT(CheckNonPagedBlock(layout, 1, 6),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("width")));
   EXPECT_THAT(CheckNonPagedBlock(layout, ~std::uint64_t{0}, 5),
