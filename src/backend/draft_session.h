@@ -46,7 +46,8 @@ struct BlockRequest {
 struct BlockResult {
   std::vector<std::uint32_t> draft_tokens;  // gamma - 1 (convention A) or gamma (B)
   std::vector<double> margin;               // best minus second-best score of each draft
-  std::vector<double> confidence;           // confidence logit of each draft; empty without a confidence head
+  std::vector<double>
+      confidence;  // confidence logit of each draft; empty without a confidence head
 };
 
 class DraftSession {
