@@ -18,6 +18,9 @@ constexpr double kExactYarnBound = 1e-6;
 constexpr double kTorchErrorShare = 1.5;
 constexpr double kTorchErrorCap = 0.02;
 constexpr double kFcDeviation = 0.02;
+// Relative to the sum of magnitudes: some thousand additions in float64 stay far below it, and it
+// is far below any BF16 step.
+constexpr double kFloat64Share = 1e-12;
 
 // Stages that follow each run's own path, so that no elementwise comparison with the oracle makes
 // sense in BF16.
@@ -81,6 +84,27 @@ void JudgeBf16Values(const DrafterCase& drafter_case, StageVerdict& verdict) {
   }
 }
 
+// Empty if every element is its local oracle rounded once; else the worst one.
+std::string NotRoundedOnce(const TappedStage& got, const LocalStage& local) {
+  if (got.values.size() != local.oracle.size()) return "";
+  double worst = 1;
+  std::string text;
+  for (std::size_t i = 0; i < got.values.size(); ++i) {
+    // Half a spacing, and what two float64 sums in different order may differ by.
+    const double allowed =
+        0.5 * Spacing(local.oracle[i], UlpUnit::kBf16) + kFloat64Share * local.magnitude[i];
+    const double share = std::abs(got.values[i] - local.oracle[i]) / allowed;
+    if (share <= worst) continue;
+    worst = share;
+    text = fmt::format(
+        "element {} is {:.9g}, but the run's own earlier stages give {:.9g}: {:.3g} BF16 ULPs off, "
+        "where one rounding leaves at most 0.5",
+        LogicalIndex(got.shape, i), got.values[i], local.oracle[i],
+        UlpDistance(local.oracle[i], got.values[i], UlpUnit::kBf16));
+  }
+  return text;
+}
+
 // B: how far the logits of a sound BF16 run may lie from float64's.
 StatusOr<double> LogitBound(const DrafterCase& drafter_case, std::size_t step,
                             const TappedStages& tapped) {
@@ -103,7 +127,8 @@ StatusOr<double> LogitBound(const DrafterCase& drafter_case, std::size_t step,
 StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
                                   const reference::DrafterWeights& weights, std::size_t step,
                                   const std::string& stage, Precision precision,
-                                  const TappedStages& tapped, const ExpectedStage& expected) {
+                                  const TappedStages& tapped, const ExpectedStage& expected,
+                                  const LocalStages& local) {
   StageVerdict verdict;
   verdict.step = step;
   verdict.stage = stage;
@@ -152,6 +177,9 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
     return verdict;
   }
   JudgeBf16Values(drafter_case, verdict);
+  if (const auto own = local.find(stage); verdict.passed() && own != local.end()) {
+    verdict.failure = NotRoundedOnce(got, own->second);
+  }
   return verdict;
 }
 
@@ -162,7 +190,8 @@ std::string StageVerdict::Name() const { return fmt::format("step{}.{}", step, s
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                                               const reference::DrafterWeights& weights,
                                               std::size_t step, Precision precision,
-                                              const TappedStages& tapped) {
+                                              const TappedStages& tapped,
+                                              const LocalStages& local) {
   std::vector<StageVerdict> verdicts;
   for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {
     if (precision == Precision::kBf16 && FollowsOwnPath(stage)) continue;
@@ -170,7 +199,7 @@ StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                         drafter_case.Expected(step, stage));
     if (!expected) continue;
     DM_ASSIGN_OR_RETURN(StageVerdict verdict, JudgeStage(drafter_case, weights, step, stage,
-                                                         precision, tapped, *expected));
+                                                         precision, tapped, *expected, local));
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

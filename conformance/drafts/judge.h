@@ -2,11 +2,13 @@
 // ("Comparing a BF16 implementation") and spec/drafter.md section 10, class T4.
 //
 // kExact: relative L2 error at most 1e-9 per stage (1e-6 under YaRN, whose cases were made with
-// float32 frequencies), tokens equal. kBf16: every stage exactly representable in BF16; `fc` within
-// 2 % of PyTorch's recorded error; `k_new` at most 1.5 times PyTorch's `k_norm` error of the same
-// step and layer; every other stage at most 1.5 times the smaller of PyTorch's error and 0.02.
-// Tokens: exactly what the tie rule gives on the run's own logits, and the float64 token unless its
-// margin is at most 2B, B = 1.5 times PyTorch's largest logit error of the step.
+// float32 frequencies), tokens equal.
+//
+// kBf16: every stage exactly representable in BF16; `fc` within 2 % of PyTorch's recorded error;
+// `k_new` at most 1.5 times PyTorch's `k_norm` error of the same step and layer; every other stage
+// at most 1.5 times the smaller of PyTorch's error and 0.02. Beyond that every stage must be the
+// one rounding of what follows from the run's own earlier stages (local_oracle.h), so that a wrong
+// rounding is seen where it happens. Tokens: token_rules.h.
 #ifndef DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 #define DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 
@@ -16,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/drafts/local_oracle.h"
 #include "conformance/drafts/token_rules.h"
 #include "src/backend/draft_session.h"
 #include "src/base/status.h"
@@ -38,11 +41,12 @@ struct StageVerdict {
 };
 
 // Verdicts of one step in data-flow order: one for each stage that the case holds. `weights` are
-// the case's own.
+// the case's own; `local` is what each stage should be given the run's own earlier stages, or
+// empty.
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                                               const reference::DrafterWeights& weights,
                                               std::size_t step, Precision precision,
-                                              const TappedStages& tapped);
+                                              const TappedStages& tapped, const LocalStages& local);
 
 }  // namespace draftmark
 

@@ -157,8 +157,30 @@ TEST(JudgeTest, TheFloat64FcRoundedOncePasses) {
   tapped["fc"] = {expected.shape, expected.values};
   for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
   DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, WeightsOf(drafter_case), 0,
-                                                         Precision::kBf16, tapped));
+                                                         Precision::kBf16, tapped, {}));
   EXPECT_TRUE(verdicts.front().passed()) << verdicts.front().failure;
+}
+
+TEST(JudgeTest, AWrongRoundingOfAnyOneStageIsNamed) {
+  // The run computes on with the right value, but shows the neighbour that truncation or a second
+  // rounding would give: far inside the end-to-end bounds, and a BF16 number.
+  for (const char* name : {"dflash_softcap", "dflash_yarn", "dflash_window_slide"}) {
+    DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(GoldenCase(name)));
+    for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {
+      if (stage == "draft_tokens" || stage == "margin") continue;
+      DM_ASSERT_OK_AND_ASSIGN(
+          const CaseReport report,
+          RunTampered(name, Precision::kBf16, Precision::kBf16,
+                      [&](const std::string& shown, Shape&, std::vector<double>& values) {
+                        if (shown != stage) return;
+                        BFloat16 neighbour = BFloat16::FromDouble(values[values.size() / 2]);
+                        ++neighbour.bits;
+                        values[values.size() / 2] = neighbour.ToDouble();
+                      }));
+      ASSERT_NE(report.FirstFailure(), nullptr) << name << " " << stage;
+      EXPECT_EQ(report.FirstFailure()->Name(), "step0." + stage) << name;
+    }
+  }
 }
 
 TEST(JudgeTest, WrongWidthOfOneStageFails) {
@@ -256,7 +278,7 @@ TEST(JudgeTest, TokensThatFollowWrongLogitsFailByTheMargin) {
   tapped["logits"].values[(draft + 1) * logits.shape[1] + token] = 128;
   tapped["draft_tokens"].values[draft] = static_cast<double>(token);
   DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, WeightsOf(drafter_case), 0,
-                                                         Precision::kBf16, tapped));
+                                                         Precision::kBf16, tapped, {}));
   EXPECT_EQ(verdicts.back().stage, "draft_tokens");
   EXPECT_THAT(verdicts.back().failure, HasSubstr("but float64 chose"));
 }

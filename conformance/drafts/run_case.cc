@@ -54,6 +54,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   DM_ASSIGN_OR_RETURN(
       const reference::DrafterWeights weights,
       reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  LocalOracle oracle(drafter_case, weights, precision);
   for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
     const CaseStep& step = drafter_case.steps()[s];
     DM_RETURN_IF_ERROR(session.DropFront(0, step.drop_front_rows));
@@ -66,7 +67,8 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, weights, s, precision, collector.tapped()));
+                        JudgeStep(drafter_case, weights, s, precision, collector.tapped(),
+                                  oracle.Step(s, collector.tapped())));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
   }
   return report;
