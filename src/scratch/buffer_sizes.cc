@@ -197,7 +197,9 @@ std::string BufferShape(const BufferField& field, const BufferSizes& sizes,
     case BufferRows::kComposite:
       return "composite";
   }
-  return fmt::format("[{}, {}] {}", rows, bytes / ElementBytes(field.dtype) / rows, field.dtype);
+  const std::uint64_t width = bytes / ElementBytes(field.dtype) / rows;
+  if (width == 1) return fmt::format("[{}] {}", rows, field.dtype);
+  return fmt::format("[{}, {}] {}", rows, width, field.dtype);
 }
 
 }  // namespace draftmark

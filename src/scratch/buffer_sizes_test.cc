@@ -239,6 +239,9 @@ TEST(BufferSizesTest, ShapesFollowFromSizes) {
   EXPECT_EQ(shape("o_latent"), "placeholder");
   EXPECT_EQ(shape("scratch"), "composite");
   EXPECT_EQ(shape("lora_xa"), "NULL");
+  SizingArguments wide = a;
+  wide.max_batch_tokens = 2048;
+  EXPECT_EQ(BufferShape(*FindBufferField("token_ids"), Sizes(c, wide), c, wide), "[2048] U32");
   EXPECT_THAT(shape("expert_gate_out"), Not(HasSubstr("placeholder")));
 }
 

@@ -41,9 +41,10 @@ std::string SizesReport::ToText() const {
       a.native_q2, a.native_q2_mmq, a.sm_count);
   const auto line = [&text](std::string_view name, std::uint64_t bytes, std::uint64_t total,
                             std::string_view shape, std::string_view content) {
-    text += fmt::format("{:<30} {:>20} {:>14.2f} {:>7.2f} %  {:<24}{}{}\n", name, bytes,
-                        Mebibytes(bytes), Percent(bytes, total), shape, content.empty() ? "" : " ",
-                        content);
+    text += fmt::format("{:<30} {:>20} {:>14.2f} {:>7.2f} %  ", name, bytes, Mebibytes(bytes),
+                        Percent(bytes, total));
+    text +=
+        content.empty() ? fmt::format("{}\n", shape) : fmt::format("{:<24} {}\n", shape, content);
   };
   text += fmt::format("{:<30} {:>20} {:>14} {:>9}  {:<24} {}\n", "buffer", "bytes", "MiB", "share",
                       "shape", "content");
