@@ -1,8 +1,8 @@
 """Repository rule: the CUDA toolkit as @local_cuda.
 
 Looks in $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and the wheels that tools/setup puts into .cuda/, and takes the first
-that is complete. It never fails: without a toolkit, defs.bzl says HAVE_CUDA = False and every target is incompatible,
-so that `//...` skips what needs CUDA and the rest builds.
+that is complete (find_toolkit.sh). It never fails: without a toolkit, defs.bzl says HAVE_CUDA = False and every target
+is incompatible, so that `//...` skips what needs CUDA and the rest builds.
 
     @local_cuda//:headers         host and device headers of the runtime (cuda_runtime.h, cuda_bf16.h, cuda_fp8.h, ...)
     @local_cuda//:cudart_static   the runtime; it opens the driver itself, so programs also start without a GPU
@@ -14,9 +14,6 @@ of the actions: another toolkit in the same place changes it.
 """
 
 _WHEEL_FOLDER = ".cuda/nvidia/cu13"
-
-# The first release that knows sm_100 and sm_120.
-_MINIMUM_VERSION = 12080
 
 # Top-level headers of the runtime by prefix. Toolkits hold over 1,900 headers, and each one that is declared costs a
 # link per sandboxed action, so the other libraries' headers, CUB and Thrust stay out (nvcc finds those by itself).
@@ -43,8 +40,6 @@ _HEADER_PREFIXES = [
 _HEADER_FOLDERS = ["cooperative_groups", "crt", "nv", "cccl/nv"]
 
 _CUBLAS_HEADERS = ["cublasLt.h", "cublas_api.h", "cublas_v2.h"]
-
-_LIBRARY_FOLDERS = ["lib64", "lib", "targets/x86_64-linux/lib"]
 
 _BUILD = """load("@rules_cc//cc:defs.bzl", "cc_import", "cc_library")
 
@@ -105,39 +100,20 @@ cc_library(
 )
 """
 
-def _folder_with(root, folders, name):
-    for folder in folders:
-        if root.get_child(folder).get_child(name).exists:
-            return root.get_child(folder)
-    return None
-
-def _toolkit_version(repository_ctx, root):
-    """CUDA_VERSION of cuda.h, for example 13000; 0 when this is no toolkit that can be used."""
-    header = root.get_child("include").get_child("cuda.h")
-    needed = [header, root.get_child("include").get_child("cuda_runtime.h"), root.get_child("bin").get_child("nvcc")]
-    if [path for path in needed if not path.exists]:
-        return 0
-    for library in ["libcudart_static.a", "libcudadevrt.a"]:
-        if not _folder_with(root, _LIBRARY_FOLDERS, library):
-            return 0
-    for line in repository_ctx.read(header).split("\n"):
-        if line.startswith("#define CUDA_VERSION "):
-            return int(line[len("#define CUDA_VERSION "):].strip())
-    return 0
-
 def _find_toolkit(repository_ctx):
+    """(root, CUDA_VERSION, folder of libraries) of the toolkit to use, or None."""
     workspace = repository_ctx.path(Label("@//:WORKSPACE")).dirname
-    roots = [
+    answer = repository_ctx.execute([
+        repository_ctx.path(Label("@//third_party/cuda:find_toolkit.sh")),
         repository_ctx.os.environ.get("CUDA_HOME", ""),
         repository_ctx.os.environ.get("CUDA_PATH", ""),
         "/usr/local/cuda",
         str(workspace) + "/" + _WHEEL_FOLDER,
-    ]
-    for root in [repository_ctx.path(root) for root in roots if root]:
-        version = _toolkit_version(repository_ctx, root)
-        if version >= _MINIMUM_VERSION:
-            return root, version
-    return None, 0
+    ], working_directory = str(workspace))
+    if answer.return_code != 0:
+        return None
+    root, version, libraries = answer.stdout.strip().split("\n")
+    return repository_ctx.path(root), int(version), repository_ctx.path(libraries)
 
 def _write_missing(repository_ctx):
     reason = "no_cuda_toolkit_found__run_tools_setup"
@@ -148,29 +124,25 @@ def _write_missing(repository_ctx):
         [_BUILD_MISSING_SETTING.format(reason = reason)] +
         [_BUILD_MISSING_TARGET.format(name = name, reason = reason) for name in targets],
     ))
-    repository_ctx.file("defs.bzl", """HAVE_CUDA = False
-HAVE_CUBLASLT = False
-CUDA_VERSION = 0
-NVCC = ""
-""")
+    repository_ctx.file("defs.bzl", "HAVE_CUDA = False\nNVCC = \"\"\n")
 
-def _write_cublaslt(repository_ctx, root, version):
-    """Appends :cublasLt to the BUILD text; a toolkit without the library gets an incompatible target."""
+def _cublaslt(repository_ctx, root, version, libraries):
+    """The BUILD text of :cublasLt; a toolkit without the library gets an incompatible target."""
     soname = "libcublasLt.so.{}".format(version // 1000)
-    folder = _folder_with(root, _LIBRARY_FOLDERS, soname)
-    if not folder or not root.get_child("include").get_child("cublasLt.h").exists:
+    if not libraries.get_child(soname).exists or not root.get_child("include").get_child("cublasLt.h").exists:
         reason = "toolkit_has_no_cublasLt"
-        return False, (_BUILD_MISSING_SETTING.format(reason = reason) +
-                       _BUILD_MISSING_TARGET.format(name = "cublasLt", reason = reason))
+        return (_BUILD_MISSING_SETTING.format(reason = reason) +
+                _BUILD_MISSING_TARGET.format(name = "cublasLt", reason = reason))
     for name in _CUBLAS_HEADERS:
         repository_ctx.symlink(root.get_child("include").get_child(name), "cublas/" + name)
-    return True, _BUILD_CUBLASLT.format(folder = folder, soname = soname)
+    return _BUILD_CUBLASLT.format(folder = libraries, soname = soname)
 
 def _cuda_configure_impl(repository_ctx):
-    root, version = _find_toolkit(repository_ctx)
-    if not root:
+    toolkit = _find_toolkit(repository_ctx)
+    if not toolkit:
         _write_missing(repository_ctx)
         return
+    root, version, libraries = toolkit
 
     include = root.get_child("include")
     for path in include.readdir():
@@ -185,19 +157,14 @@ def _cuda_configure_impl(repository_ctx):
         if path.exists:
             repository_ctx.symlink(path, "include/" + folder)
     for library in ["libcudart_static.a", "libcudadevrt.a"]:
-        repository_ctx.symlink(_folder_with(root, _LIBRARY_FOLDERS, library).get_child(library), "lib/" + library)
+        repository_ctx.symlink(libraries.get_child(library), "lib/" + library)
 
     nvcc = root.get_child("bin").get_child("nvcc")
     answer = repository_ctx.execute([nvcc, "--version"])
     repository_ctx.file("toolkit_id", answer.stdout)
 
-    have_cublaslt, cublaslt = _write_cublaslt(repository_ctx, root, version)
-    repository_ctx.file("BUILD", _BUILD + cublaslt)
-    repository_ctx.file("defs.bzl", """HAVE_CUDA = True
-HAVE_CUBLASLT = {have_cublaslt}
-CUDA_VERSION = {version}
-NVCC = "{nvcc}"
-""".format(have_cublaslt = have_cublaslt, version = version, nvcc = nvcc))
+    repository_ctx.file("BUILD", _BUILD + _cublaslt(repository_ctx, root, version, libraries))
+    repository_ctx.file("defs.bzl", "HAVE_CUDA = True\nNVCC = \"{}\"\n".format(nvcc))
 
 cuda_configure = repository_rule(
     implementation = _cuda_configure_impl,

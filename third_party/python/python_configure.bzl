@@ -5,7 +5,7 @@
 `:python` is an executable script that runs the environment's interpreter by its absolute path. The packages are no
 declared inputs (numpy alone is a thousand files); the script carries the list of their pinned versions instead, so
 that another version runs the tests again. Without the environment `:python` is incompatible, so that `//...` skips the
-tests that use it; defs.bzl says the same as HAVE_PACKAGES.
+tests that use it.
 """
 
 _BUILD_MISSING_SETTING = """
@@ -43,7 +43,6 @@ def _python_configure_impl(repository_ctx):
         script += "".join(["# " + line + "\n" for line in repository_ctx.read(installed).split("\n") if line])
         script += "exec \"{}\" \"$@\"\n".format(interpreter)
     repository_ctx.file("launcher.sh", script)
-    repository_ctx.file("defs.bzl", "HAVE_PACKAGES = {}\n".format(have_packages))
     if have_packages:
         repository_ctx.file("BUILD", _BUILD.format(needs = []))
     else:
