@@ -4,9 +4,14 @@
 //   if (::fsync(fd) != 0) return ErrnoStatus(errno, "sync", path);
 //     -> "UNAVAILABLE: cannot sync /x/y: Permission denied"
 //
-// Codes: NOT_FOUND (no such file or folder), RESOURCE_EXHAUSTED (disk, quota, file size, memory or
-// descriptors used up), UNAVAILABLE (permissions, read-only file system), INVALID_ARGUMENT (a
-// folder where a file is expected, a name that is too long), INTERNAL (the rest). Thread-safe.
+// Codes:
+//   NOT_FOUND            no such file or folder
+//   RESOURCE_EXHAUSTED   disk, quota, file size, memory or descriptors used up
+//   UNAVAILABLE          permissions, read-only file system
+//   INVALID_ARGUMENT     a folder where a file is expected, a name that is too long
+//   INTERNAL             the rest
+//
+// Thread-safe.
 #ifndef DRAFTMARK_SRC_BASE_ERRNO_STATUS_H_
 #define DRAFTMARK_SRC_BASE_ERRNO_STATUS_H_
 

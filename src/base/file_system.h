@@ -10,10 +10,10 @@
 //   DM_RETURN_IF_ERROR(out->Append(header));
 //   DM_RETURN_IF_ERROR(out->Commit());
 //
-// Errors name the path and the system's reason: NOT_FOUND, RESOURCE_EXHAUSTED (disk full),
-// UNAVAILABLE (permissions), INVALID_ARGUMENT (a folder or device where a regular file is expected,
-// a path no system can hold), INTERNAL. Implementations are thread-safe; one AtomicFile belongs to
-// one thread.
+// Errors name the path and the system's reason. Codes as in errno_status.h; INVALID_ARGUMENT also
+// for a device where a regular file is expected and for a path that no system can hold.
+//
+// Implementations are thread-safe; one AtomicFile belongs to one thread.
 #ifndef DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
 #define DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_
 

@@ -1,6 +1,7 @@
 // Element types of tensors: exactly those of the safetensors format, under its names.
 //
-//   DTypeName(DType::kBF16) == "BF16"; DTypeFromName("F8_E4M3") == DType::kF8E4M3
+//   DTypeName(DType::kBF16) == "BF16"
+//   DTypeFromName("F8_E4M3") == DType::kF8E4M3
 //
 // All functions are pure and thread-safe.
 #ifndef DRAFTMARK_SRC_TENSOR_DTYPE_H_

@@ -4,11 +4,12 @@
 //   DM_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open("model.safetensors"));
 //   DM_ASSIGN_OR_RETURN(const TensorView fc, file.Get("fc.weight", DType::kBF16, {h, taps * h}));
 //
-// Reading maps the file and checks everything before the first byte of data is used: header length
-// (limit 100 MB), JSON (duplicate keys refused), dtypes, shape products, offsets inside the file,
-// no holes, no overlaps, no bytes after the last tensor. Errors are DATA_LOSS and name file,
-// tensor, expected and found. Views stay valid as long as the file object or a copy of it lives;
-// the object is immutable and may be read by several threads.
+// Reading maps the file and checks everything before the first byte of data is used:
+//   - the header's length (limit 100 MB), its JSON (duplicate keys refused)
+//   - dtypes and shape products
+//   - offsets inside the file, no holes, no overlaps, no bytes after the last tensor
+// Errors are DATA_LOSS and name file, tensor, expected and found. Views stay valid as long as the
+// file object or a copy of it lives; the object is immutable and may be read by several threads.
 //
 // Stricter than the reference library: it takes an entry with unknown keys, and of a key given
 // twice the last one; both are refused here, since they hide a mistake or an attack.
