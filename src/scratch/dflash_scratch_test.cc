@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -168,9 +169,13 @@ TEST(DflashScratchTest, TwoThreadsShareOneScratch) {
   const std::uint64_t tokens = layout.host_pinned_bytes() / sizeof(std::uint32_t);
   std::atomic<std::uint32_t> launched = 0;
 
-  std::thread device([&] {
+  // Joined on every way out: after a failed assertion it is asked to stop waiting for launches.
+  const std::jthread device([&](const std::stop_token& stop) {
     for (std::uint32_t propose = 1; propose <= kProposes; ++propose) {
-      while (launched.load(std::memory_order_acquire) < propose) std::this_thread::yield();
+      while (launched.load(std::memory_order_acquire) < propose) {
+        if (stop.stop_requested()) return;
+        std::this_thread::yield();
+      }
       std::uint8_t* const pinned = scratch.draft_tokens_host_pinned.load(std::memory_order_relaxed);
       for (std::uint32_t i = 0; i < tokens; ++i) {
         const std::uint32_t token = propose * 1000 + i;
@@ -191,7 +196,6 @@ TEST(DflashScratchTest, TwoThreadsShareOneScratch) {
       ASSERT_EQ(token, propose * 1000 + i);
     }
   }
-  device.join();
 }
 
 TEST(HostEventSourceTest, FollowsCudaSemantics) {
