@@ -7,23 +7,28 @@
 
 namespace draftmark {
 
-void ParallelFor(std::size_t count, std::size_t grain,
-                 const std::function<void(std::size_t begin, std::size_t end)>& body) {
-  if (count == 0) return;
+std::size_t ParallelPieces(std::size_t count, std::size_t grain) {
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const std::size_t pieces =
-      std::clamp<std::size_t>(count / std::max<std::size_t>(1, grain), 1, cores);
+  return std::clamp<std::size_t>(count / std::max<std::size_t>(1, grain), 1, cores);
+}
+
+void ParallelFor(
+    std::size_t count, std::size_t grain,
+    const std::function<void(std::size_t piece, std::size_t begin, std::size_t end)>& body) {
+  if (count == 0) return;
+  const std::size_t pieces = ParallelPieces(count, grain);
   const std::size_t length = (count + pieces - 1) / pieces;
   std::vector<std::thread> threads;
-  for (std::size_t begin = length; begin < count; begin += length) {
+  for (std::size_t piece = 1; piece * length < count; ++piece) {
+    const std::size_t begin = piece * length;
     const std::size_t end = std::min(count, begin + length);
     try {
-      threads.emplace_back([&body, begin, end] { body(begin, end); });
+      threads.emplace_back([&body, piece, begin, end] { body(piece, begin, end); });
     } catch (const std::system_error&) {
-      body(begin, end);  // no thread to be had: the work is done all the same
+      body(piece, begin, end);  // no thread to be had: the work is done all the same
     }
   }
-  body(0, std::min(count, length));
+  body(0, 0, std::min(count, length));
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -11,10 +11,15 @@
 
 namespace draftmark {
 
-// Calls body(begin, end) for disjoint ranges that cover [0, count), each at least `grain` long
-// except the last. `body` must not throw.
-void ParallelFor(std::size_t count, std::size_t grain,
-                 const std::function<void(std::size_t begin, std::size_t end)>& body);
+// How many pieces ParallelFor makes of a loop: at most one for each core, each at least `grain`
+// long.
+std::size_t ParallelPieces(std::size_t count, std::size_t grain);
+
+// Calls body(piece, begin, end) for disjoint ranges that cover [0, count), at most ParallelPieces
+// of them, numbered from 0. `body` must not throw.
+void ParallelFor(
+    std::size_t count, std::size_t grain,
+    const std::function<void(std::size_t piece, std::size_t begin, std::size_t end)>& body);
 
 }  // namespace draftmark
 

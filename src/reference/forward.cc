@@ -141,7 +141,6 @@ void Forward<N>::AttendPaged(std::uint64_t layer, const Block& block, std::size_
   const std::uint32_t* const record = b.arguments + band * b.argument_words;
   const std::size_t kv_len = record[0];
   const std::size_t q_offset = record[1];
-  const std::int64_t anchor = b.argument_words > 2 ? record[2] : b.position_ids[first];
   for (const char* stage : {"k_new", "v_new"}) {
     const std::string name = LayerStage(layer, stage);
     for (std::size_t m = q_offset - view.new_rows; m < kv_len; ++m) {
@@ -151,8 +150,15 @@ void Forward<N>::AttendPaged(std::uint64_t layer, const Block& block, std::size_
     }
     recorder.EmitHeld(view.band, name, {config_.num_key_value_heads, config_.head_dim});
   }
-  std::vector<std::int64_t> row_positions,
-      key_positions(view.context_positions.begin(), view.context_positions.end());
+  // Masks compare positions where the record carries the anchor's. A pair (version 1) does not:
+  // then both sides are counted in slots, with q_offset for the anchor (section 4.5), which is the
+  // same while the history has no gap.
+  const bool by_position = b.argument_words > 2;
+  const std::int64_t anchor = by_position ? record[2] : static_cast<std::int64_t>(q_offset);
+  std::vector<std::int64_t> row_positions, key_positions;
+  for (std::size_t m = 0; m < q_offset; ++m) {
+    key_positions.push_back(by_position ? view.context_positions[m] : static_cast<std::int64_t>(m));
+  }
   for (std::size_t j = 0; j < block.width; ++j) {
     row_positions.push_back(anchor + static_cast<std::int64_t>(j));
     key_positions.push_back(row_positions.back());

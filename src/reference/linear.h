@@ -42,14 +42,16 @@ void Linear(std::span<const typename N::Storage> x, std::size_t rows, const Bf16
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = N::Load(x[i]);
   // A thread is worth its start from about a million multiplications on.
   const std::size_t grain = std::size_t{1'000'000} / std::max<std::size_t>(1, rows * width) + 1;
-  ParallelFor(weight.rows(), grain, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> row(width);
+  // One decoded weight row for each piece, allocated here: the body must not throw.
+  std::vector<double> decoded(ParallelPieces(weight.rows(), grain) * width);
+  ParallelFor(weight.rows(), grain, [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    double* const row = decoded.data() + piece * width;
     for (std::size_t o = begin; o < end; ++o) {
       const std::span<const BFloat16> stored = weight.row(o);
       for (std::size_t i = 0; i < width; ++i) row[i] = stored[i].ToDouble();
       const double offset = bias.empty() ? 0.0 : bias[o].ToDouble();
       for (std::size_t r = 0; r < rows; ++r) {
-        const double sum = Dot(&input[r * width], row.data(), width) + offset;
+        const double sum = Dot(&input[r * width], row, width) + offset;
         out[r * out_stride + o] = N::Store(epilogue(sum));
       }
     }

@@ -257,27 +257,42 @@ TEST(VisibilityTest, TableOfSection44) {
   }
 }
 
+// A cache with memory of its own, filled with one value.
+class TestCache {
+ public:
+  TestCache(std::uint64_t blocks, std::uint64_t row_width, double fill)
+      : keys_(blocks * kCacheBlockRows * row_width, fill),
+        values_(keys_),
+        cache_(1, blocks, row_width, keys_.data(), values_.data()) {}
+  PagedCache<double>& operator*() { return cache_; }
+  PagedCache<double>* operator->() { return &cache_; }
+
+ private:
+  std::vector<double> keys_, values_;
+  PagedCache<double> cache_;
+};
+
 TEST(PagedCacheTest, SlotArithmeticAndSkippedRows) {
   const std::vector<std::uint32_t> table = {7, 2};
   EXPECT_EQ(SlotOf(table, 17), 33);
   EXPECT_EQ(SlotOf(table, 0), 112);
-  PagedCache<double> cache(1, 8, 2, 42.0);
-  cache.Write(0, 33, std::vector<double>{1, 2}, std::vector<double>{3, 4});
-  cache.Write(0, -1, std::vector<double>{9, 9}, std::vector<double>{9, 9});
-  EXPECT_EQ(cache.Key(0, 33)[1], 2);
-  EXPECT_EQ(cache.Value(0, 33)[0], 3);
+  TestCache cache(8, 2, 42.0);
+  cache->Write(0, 33, std::vector<double>{1, 2}, std::vector<double>{3, 4});
+  cache->Write(0, -1, std::vector<double>{9, 9}, std::vector<double>{9, 9});
+  EXPECT_EQ(cache->Key(0, 33)[1], 2);
+  EXPECT_EQ(cache->Value(0, 33)[0], 3);
   for (std::int64_t slot = 0; slot < 8 * 16; ++slot) {
-    EXPECT_EQ(cache.Key(0, slot)[0], slot == 33 ? 1.0 : 42.0) << slot;
+    EXPECT_EQ(cache->Key(0, slot)[0], slot == 33 ? 1.0 : 42.0) << slot;
   }
 }
 
 TEST(AttentionTest, EqualKeysGiveTheMeanOfTheValues) {
-  PagedCache<double> cache(1, 1, 2, std::nan(""));
+  TestCache cache(1, 2, std::nan(""));
   for (std::int64_t m = 0; m < 4; ++m) {
-    cache.Write(0, m, std::vector<double>{1, 1}, std::vector<double>{static_cast<double>(m), 10});
+    cache->Write(0, m, std::vector<double>{1, 1}, std::vector<double>{static_cast<double>(m), 10});
   }
   std::vector<double> out(2);
-  PagedAttention<ExactNumeric>(std::vector<double>{3, -2}, {1, 1, 2}, cache, 0,
+  PagedAttention<ExactNumeric>(std::vector<double>{3, -2}, {1, 1, 2}, *cache, 0,
                                std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{3},
                                std::vector<std::int64_t>{0, 1, 2, 3}, {}, out);
   EXPECT_DOUBLE_EQ(out[0], 1.5);
@@ -287,11 +302,11 @@ TEST(AttentionTest, EqualKeysGiveTheMeanOfTheValues) {
 TEST(AttentionTest, QueryHeadsReadTheirGroupsHeadForOddRatios) {
   for (const std::size_t ratio : {1u, 5u, 9u}) {
     constexpr std::size_t kKvHeads = 3;
-    PagedCache<double> cache(1, 1, kKvHeads, 0.0);
-    cache.Write(0, 0, std::vector<double>{1, 1, 1}, std::vector<double>{100, 200, 300});
+    TestCache cache(1, kKvHeads, 0.0);
+    cache->Write(0, 0, std::vector<double>{1, 1, 1}, std::vector<double>{100, 200, 300});
     const std::size_t heads = ratio * kKvHeads;
     std::vector<double> out(heads);
-    PagedAttention<ExactNumeric>(std::vector<double>(heads, 1.0), {heads, kKvHeads, 1}, cache, 0,
+    PagedAttention<ExactNumeric>(std::vector<double>(heads, 1.0), {heads, kKvHeads, 1}, *cache, 0,
                                  std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
                                  std::vector<std::int64_t>{0}, {}, out);
     for (std::size_t head = 0; head < heads; ++head) {
@@ -301,20 +316,20 @@ TEST(AttentionTest, QueryHeadsReadTheirGroupsHeadForOddRatios) {
 }
 
 TEST(AttentionTest, RowThatSeesNothingGivesZero) {
-  PagedCache<double> cache(1, 1, 1, 5.0);
+  TestCache cache(1, 1, 5.0);
   std::vector<double> out = {-1};
-  PagedAttention<ExactNumeric>(std::vector<double>{1}, {1, 1, 1}, cache, 0,
+  PagedAttention<ExactNumeric>(std::vector<double>{1}, {1, 1, 1}, *cache, 0,
                                std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
                                std::vector<std::int64_t>{9}, {true, false, 0}, out);
   EXPECT_EQ(out[0], 0);
 }
 
 TEST(AttentionTest, SinkJoinsTheDenominatorOnly) {
-  PagedCache<double> cache(1, 1, 1, 0.0);
-  cache.Write(0, 0, std::vector<double>{1}, std::vector<double>{6});
+  TestCache cache(1, 1, 0.0);
+  cache->Write(0, 0, std::vector<double>{1}, std::vector<double>{6});
   const std::vector<BFloat16> sinks = Bf16({0.5, 200});
   std::vector<double> out(2);
-  PagedAttention<ExactNumeric>(std::vector<double>{2, 2}, {2, 1, 1, sinks}, cache, 0,
+  PagedAttention<ExactNumeric>(std::vector<double>{2, 2}, {2, 1, 1, sinks}, *cache, 0,
                                std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
                                std::vector<std::int64_t>{0}, {}, out);
   EXPECT_DOUBLE_EQ(out[0], 6 / (1 + std::exp(0.5 - 2)));
@@ -322,11 +337,11 @@ TEST(AttentionTest, SinkJoinsTheDenominatorOnly) {
 }
 
 TEST(AttentionTest, LargeScoresDoNotOverflow) {
-  PagedCache<double> cache(1, 1, 1, 0.0);
-  cache.Write(0, 0, std::vector<double>{1000}, std::vector<double>{7});
-  cache.Write(0, 1, std::vector<double>{-1000}, std::vector<double>{9});
+  TestCache cache(1, 1, 0.0);
+  cache->Write(0, 0, std::vector<double>{1000}, std::vector<double>{7});
+  cache->Write(0, 1, std::vector<double>{-1000}, std::vector<double>{9});
   std::vector<double> out(1);
-  PagedAttention<ExactNumeric>(std::vector<double>{1000}, {1, 1, 1}, cache, 0,
+  PagedAttention<ExactNumeric>(std::vector<double>{1000}, {1, 1, 1}, *cache, 0,
                                std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{1},
                                std::vector<std::int64_t>{0, 1}, {}, out);
   EXPECT_EQ(out[0], 7);

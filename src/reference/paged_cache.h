@@ -25,43 +25,43 @@ inline std::int64_t SlotOf(std::span<const std::uint32_t> block_table,
          static_cast<std::int64_t>(logical_index % kCacheBlockRows);
 }
 
+// A view of the pools, which belong to the session's allocator: each [layers, blocks * 16,
+// row_width].
 template <typename Storage>
 class PagedCache {
  public:
-  // `row_width` = n_kv * d. Contents are whatever `fill` says: no result may depend on it.
-  PagedCache(std::uint64_t layers, std::uint64_t blocks, std::uint64_t row_width, Storage fill)
-      : blocks_(blocks),
-        row_width_(row_width),
-        keys_(layers, std::vector<Storage>(blocks * kCacheBlockRows * row_width, fill)),
-        values_(keys_) {}
+  // `row_width` = n_kv * d. Contents are whatever they are: no result may depend on them.
+  PagedCache(std::uint64_t layers, std::uint64_t blocks, std::uint64_t row_width, Storage* keys,
+             Storage* values)
+      : layers_(layers), blocks_(blocks), row_width_(row_width), keys_(keys), values_(values) {}
 
   std::uint64_t blocks() const { return blocks_; }
   std::span<const Storage> Key(std::uint64_t layer, std::int64_t slot) const {
-    return {&keys_[layer][Offset(slot)], row_width_};
+    return {keys_ + Offset(layer, slot), row_width_};
   }
   std::span<const Storage> Value(std::uint64_t layer, std::int64_t slot) const {
-    return {&values_[layer][Offset(slot)], row_width_};
+    return {values_ + Offset(layer, slot), row_width_};
   }
   // Copies one row of K and V into a slot; negative slots are skipped.
   void Write(std::uint64_t layer, std::int64_t slot, std::span<const Storage> key,
              std::span<const Storage> value) {
     if (slot < 0) return;
-    std::copy(key.begin(), key.end(),
-              keys_[layer].begin() + static_cast<std::ptrdiff_t>(Offset(slot)));
-    std::copy(value.begin(), value.end(),
-              values_[layer].begin() + static_cast<std::ptrdiff_t>(Offset(slot)));
+    std::copy(key.begin(), key.end(), keys_ + Offset(layer, slot));
+    std::copy(value.begin(), value.end(), values_ + Offset(layer, slot));
   }
 
  private:
-  std::size_t Offset(std::int64_t slot) const {
-    DM_CHECK(slot >= 0 && static_cast<std::uint64_t>(slot) < blocks_ * kCacheBlockRows);
-    return static_cast<std::size_t>(slot) * row_width_;
+  std::size_t Offset(std::uint64_t layer, std::int64_t slot) const {
+    DM_CHECK(layer < layers_ && slot >= 0 &&
+             static_cast<std::uint64_t>(slot) < blocks_ * kCacheBlockRows);
+    return (layer * blocks_ * kCacheBlockRows + static_cast<std::size_t>(slot)) * row_width_;
   }
 
+  std::uint64_t layers_;
   std::uint64_t blocks_;
   std::uint64_t row_width_;
-  std::vector<std::vector<Storage>> keys_;
-  std::vector<std::vector<Storage>> values_;
+  Storage* keys_;
+  Storage* values_;
 };
 
 }  // namespace draftmark::reference

@@ -102,7 +102,6 @@ void ContextPrecompute<N>::ProjectKeysAndValues(std::span<const PassRow> rows,
   const std::span<const Storage> normed(b.fc_proj, n * config_.hidden_size);
   // Borrowed: the positions of all layers' rows lie in norm_buf, the K stage [L, n, kv_dim] in
   // mlp_intermediate.
-  auto* const positions = reinterpret_cast<std::int32_t*>(b.norm_buf);
   Storage* const key_stage = b.mlp_intermediate;
   for (std::size_t l = 0; l < layers; ++l) {
     // One fused matrix K_0, V_0, K_1, V_1, ...: its blocks are the layers' own k_proj and v_proj.
@@ -113,7 +112,7 @@ void ContextPrecompute<N>::ProjectKeysAndValues(std::span<const PassRow> rows,
     const std::span<Storage> keys(key_stage + l * n * kv_dim, n * kv_dim);
     for (std::size_t i = 0; i < n; ++i) {
       std::copy_n(fused + i * fused_width, kv_dim, &keys[i * kv_dim]);
-      positions[l * n + i] = rows[i].band->context_positions[rows[i].index];
+      b.SetBorrowedPosition(l * n + i, rows[i].band->context_positions[rows[i].index]);
     }
     RmsNorm<N>(keys, n * heads, d, w.k_norm.values(), config_.rms_norm_eps, keys);
     for (std::size_t i = 0; i < n; ++i) {
@@ -126,7 +125,7 @@ void ContextPrecompute<N>::ProjectKeysAndValues(std::span<const PassRow> rows,
   // All L * n rows at once; K only: V is neither normed nor rotated.
   for (std::size_t row = 0; row < layers * n; ++row) {
     for (std::size_t head = 0; head < heads; ++head) {
-      RotateHead<N>(rope_, positions[row], {key_stage + row * kv_dim + head * d, d});
+      RotateHead<N>(rope_, b.BorrowedPosition(row), {key_stage + row * kv_dim + head * d, d});
     }
   }
 }

@@ -34,8 +34,8 @@ class ReferenceSession : public DraftSession {
 
   ReferenceSession(const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
                    const SessionLimits& limits, RopeTable rope,
-                   std::unique_ptr<StageStorage<N>> storage, std::uint64_t blocks_per_band,
-                   const ReferenceOptions& options)
+                   std::unique_ptr<StageStorage<N>> storage, const PagedCache<Storage>& cache,
+                   std::uint64_t blocks_per_band, const ReferenceOptions& options)
       : config_(config),
         weights_(std::move(weights)),
         limits_(limits),
@@ -44,9 +44,7 @@ class ReferenceSession : public DraftSession {
         precompute_(config_, *weights_, rope_, *storage_),
         forward_(config_, *weights_, rope_, *storage_),
         bands_(limits.max_batch),
-        // One block more than the bands need, as an engine has (block 0 stays unused).
-        cache_(config.num_hidden_layers, blocks_per_band * limits.max_batch + 1, config.kv_dim(),
-               CacheFill(options.poison)),
+        cache_(cache),
         paged_(options.paged) {
     // Blocks are dealt out from the end and in turns, so that no band's table is the identity.
     std::uint32_t next = static_cast<std::uint32_t>(cache_.blocks() - 1);
@@ -140,10 +138,6 @@ class ReferenceSession : public DraftSession {
   }
 
  private:
-  static Storage CacheFill(Poison poison) {
-    return N::Store(poison == Poison::kZeros ? 0.0 : std::numeric_limits<double>::quiet_NaN());
-  }
-
   Status CheckBand(std::size_t band) const {
     if (band < bands_.size()) return OkStatus();
     return InvalidArgumentError(
@@ -165,7 +159,12 @@ class ReferenceSession : public DraftSession {
             "propose: band {} has {} block rows; all bands need the same number, 2 to {}",
             request.band, request.tokens.size(), limits_.gamma));
       }
-      if (!paged_) {
+      if (paged_) {
+        // Of the layout that was asked for: one of upstream's holds fewer slots than max_batch *
+        // gamma.
+        DM_RETURN_IF_ERROR(
+            CheckBlock(storage_->layout(), requests.size(), width).Annotated("propose"));
+      } else {
         DM_RETURN_IF_ERROR(
             CheckNonPagedBlock(storage_->layout(), bands_[request.band].positions.size(), width)
                 .Annotated(fmt::format("propose: band {}", request.band)));
@@ -238,9 +237,21 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
                       MakeLayout(config, *weights, limits, options));
   DM_ASSIGN_OR_RETURN(std::unique_ptr<StageStorage<N>> storage,
                       StageStorage<N>::Create(layout, options.poison));
+  // One block more than the bands need, as an engine has (block 0 stays unused).
+  const std::uint64_t blocks = blocks_per_band * limits.max_batch + 1;
+  if (layout.Field("slot_mapping_dev").dtype == DType::kI32 &&
+      blocks >
+          static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) / kCacheBlockRows) {
+    return OutOfRangeError(
+        fmt::format("session limits: a cache of {} blocks has slots beyond the 32 bits of this "
+                    "layout's slot_mapping_dev",
+                    blocks));
+  }
+  DM_ASSIGN_OR_RETURN(const PagedCache<typename N::Storage> cache,
+                      storage->AllocateCache(config.num_hidden_layers, blocks, config.kv_dim()));
   return std::unique_ptr<DraftSession>(
       std::make_unique<ReferenceSession<N>>(config, std::move(weights), limits, std::move(rope),
-                                            std::move(storage), blocks_per_band, options));
+                                            std::move(storage), cache, blocks_per_band, options));
 }
 
 }  // namespace

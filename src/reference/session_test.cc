@@ -225,6 +225,46 @@ TEST_P(BothPrecisionsTest, BothScratchVersionsAndAllLayoutsAgree) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("max_batch")));
 }
 
+TEST_P(BothPrecisionsTest, LayoutsThatHoldFewerSlotsAreNotOverrun) {
+  const DrafterConfig config = SmallDrafterConfig();
+  // Upstream's slot buffer has ctx_window entries, fewer than 8 bands of 8 rows need.
+  DM_ASSERT_OK_AND_ASSIGN(
+      const auto upstream,
+      OpenReferenceSession(config, RandomWeights(config, 11), Limits(8, 16), GetParam(),
+                           {.layout = DflashLayoutName::kAsUpstream}));
+  std::vector<BlockRequest> blocks;
+  for (std::size_t band = 0; band < 8; ++band) blocks.push_back(Block(band, 3, 0, 8));
+  EXPECT_THAT(upstream->Propose(blocks, nullptr),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("slot_mapping_dev: needs 64")));
+  blocks.resize(2);
+  EXPECT_THAT(upstream->Propose(blocks, nullptr), IsOk());
+  // Version 1 with a window smaller than the block.
+  DM_ASSERT_OK_AND_ASSIGN(const auto narrow,
+                          OpenReferenceSession(config, RandomWeights(config, 11), Limits(1, 4),
+                                               GetParam(), {.scratch_version = 1}));
+  blocks.resize(1);
+  EXPECT_THAT(narrow->Propose(blocks, nullptr),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("slot_mapping_dev: needs 8")));
+}
+
+TEST_P(BothPrecisionsTest, VersionOneMasksCountSlots) {
+  // A gap in the history (a multimodal target): positions and slots part, and a pair carries no
+  // position.
+  const DrafterConfig config = SmallDrafterConfig();
+  const auto run = [&](std::uint64_t version, std::int64_t start) {
+    StatusOr<std::unique_ptr<DraftSession>> session = OpenReferenceSession(
+        config, RandomWeights(config, 11), Limits(), GetParam(), {.scratch_version = version});
+    EXPECT_THAT(session, IsOk());
+    EXPECT_THAT(Append(**session, 0, 1, 0, 20), IsOk());
+    const BlockRequest block = Block(0, 3, start);
+    Collector collector;
+    EXPECT_THAT((*session)->Propose({&block, 1}, &collector), IsOk());
+    return collector.stages[{0, "layers.0.attn_out"}];  // the sliding layer
+  };
+  EXPECT_EQ(run(1, 20), run(2, 20));
+  EXPECT_NE(run(1, 40), run(2, 40));  // by position the window of 9 holds no context any more
+}
+
 TEST_P(BothPrecisionsTest, PathWithoutACacheGivesTheSameStages) {
   const DrafterConfig config = SmallDrafterConfig();
   const auto paged = Open(config, Limits(1, 64), GetParam());
@@ -368,6 +408,9 @@ TEST(SessionTest, RefusedLimits) {
   EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("gamma 1")));
   limits = Limits();
+  limits.max_context = std::uint64_t{1} << 34;
+  EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("kv_pool_k")));
   limits.max_context = std::uint64_t{1} << 60;
   EXPECT_THAT(OpenReferenceSession(config, weights, limits, Precision::kExact),
               StatusIs(StatusCode::kOutOfRange, HasSubstr("too large")));

@@ -1,9 +1,12 @@
 #include "src/reference/stage_buffers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
+#include "src/base/checked.h"
 #include "src/scratch/host_event_source.h"
 
 namespace draftmark::reference {
@@ -23,7 +26,7 @@ StatusOr<std::unique_ptr<StageStorage<N>>> StageStorage<N>::Create(
 
 template <typename N>
 StageStorage<N>::~StageStorage() {
-  for (const DeviceAddress address : widened_) (void)allocator_.Free(address);
+  for (const DeviceAddress address : own_) (void)allocator_.Free(address);
 }
 
 template <typename N>
@@ -43,13 +46,14 @@ Status StageStorage<N>::Bind() {
     }
     AllocationRequest request;
     request.bytes = entry.bytes / element_bytes * sizeof(Element);
+    request.alignment = alignof(Element);
     request.tag = name;
     const StatusOr<DeviceAddress> twin = allocator_.Allocate(request);
     if (!twin.ok()) {
       status = twin.status();
       return;
     }
-    widened_.push_back(*twin);
+    own_.push_back(*twin);
     pointer = static_cast<Element*>(twin->value);
   };
   StageBuffers<N>& b = buffers_;
@@ -84,6 +88,30 @@ Status StageStorage<N>::Bind() {
     bind("slot_mapping_dev", scratch.slot_mapping_dev, b.slots64);
   }
   return status;
+}
+
+template <typename N>
+StatusOr<PagedCache<typename N::Storage>> StageStorage<N>::AllocateCache(std::uint64_t layers,
+                                                                         std::uint64_t blocks,
+                                                                         std::uint64_t row_width) {
+  using Storage = typename N::Storage;
+  const CheckedU64 bytes =
+      CheckedU64(layers) * blocks * kCacheBlockRows * row_width * sizeof(Storage);
+  if (!bytes.ok()) {
+    return OutOfRangeError(
+        fmt::format("kv_pool: {} layers of {} blocks exceed all memory", layers, blocks));
+  }
+  Storage* pools[2];
+  for (int i = 0; i < 2; ++i) {
+    AllocationRequest request;
+    request.bytes = bytes.value();
+    request.alignment = alignof(Storage);
+    request.tag = i == 0 ? "kv_pool_k" : "kv_pool_v";
+    DM_ASSIGN_OR_RETURN(const DeviceAddress pool, allocator_.Allocate(request));
+    own_.push_back(pool);
+    pools[i] = static_cast<Storage*>(pool.value);
+  }
+  return PagedCache<Storage>(layers, blocks, row_width, pools[0], pools[1]);
 }
 
 template <typename N>

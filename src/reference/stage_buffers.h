@@ -9,12 +9,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/reference/numeric.h"
+#include "src/reference/paged_cache.h"
 #include "src/scratch/dflash_layout.h"
 #include "src/scratch/dflash_scratch.h"
 #include "src/scratch/event_source.h"
@@ -53,6 +55,19 @@ struct StageBuffers {
   std::uint32_t* arguments = nullptr;  // option_b_indirect_args_dev
   std::uint64_t argument_words = 0;    // per band: 2 (v1) or 3
 
+  // norm_buf is borrowed for the I32 positions of a precompute pass: memory of another type, so
+  // through memcpy.
+  void SetBorrowedPosition(std::size_t entry, std::int32_t position) {
+    std::memcpy(reinterpret_cast<std::byte*>(norm_buf) + entry * sizeof(position), &position,
+                sizeof(position));
+  }
+  std::int32_t BorrowedPosition(std::size_t entry) const {
+    std::int32_t position;
+    std::memcpy(&position, reinterpret_cast<const std::byte*>(norm_buf) + entry * sizeof(position),
+                sizeof(position));
+    return position;
+  }
+
   // slot_mapping_dev has 32-bit entries in version 1 as documented, else 64-bit ones.
   void SetSlot(std::size_t entry, std::int64_t slot) {
     if (slots32 != nullptr) {
@@ -83,6 +98,11 @@ class StageStorage {
 
   const DflashScratchLayout& layout() const { return memory_->layout(); }
   StageBuffers<N>& buffers() { return buffers_; }
+  // The K/V pools of the session, from the same allocator; they live as long as this object. Call
+  // once. Errors are the allocator's: RESOURCE_EXHAUSTED names the pool.
+  StatusOr<PagedCache<typename N::Storage>> AllocateCache(std::uint64_t layers,
+                                                          std::uint64_t blocks,
+                                                          std::uint64_t row_width);
   // Copies the first `count` output tokens to the pinned buffer, records the event, waits for it,
   // reads them back.
   StatusOr<std::vector<std::uint32_t>> FetchTokens(std::size_t count);
@@ -94,7 +114,7 @@ class StageStorage {
   HostAllocator allocator_;
   std::unique_ptr<EventSource> events_;
   std::unique_ptr<DflashScratchMemory> memory_;
-  std::vector<DeviceAddress> widened_;
+  std::vector<DeviceAddress> own_;  // beside the scratch: widened twins and the pools
   StageBuffers<N> buffers_;
 };
 

@@ -184,11 +184,13 @@ StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
     if (!reader.status().ok()) break;
     // A bias that the config does not announce would be dropped silently, and the drafts would be
     // wrong.
-    const std::string bias = fmt::format("layers.{}.self_attn.q_proj.bias", layer);
-    if (!config.attention_bias && reader.Has(bias)) {
-      return InvalidArgumentError(
-          fmt::format("{}: tensor {} is present, but the config says attention_bias false",
-                      checkpoint->path(), bias));
+    for (const char* projection : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+      const std::string bias = fmt::format("layers.{}.self_attn.{}.bias", layer, projection);
+      if (!config.attention_bias && reader.Has(bias)) {
+        return InvalidArgumentError(
+            fmt::format("{}: tensor {} is present, but the config says attention_bias false",
+                        checkpoint->path(), bias));
+      }
     }
     weights.layers.push_back(ReadLayer(reader, config, layer));
   }
@@ -208,6 +210,18 @@ StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
                       checkpoint->path(), config.conv_kernel_size));
     }
     weights.selector = ReadSelector(reader, config);
+  }
+  // So would a head.
+  for (const auto& [name, announced] :
+       {std::pair<const char*, bool>{"candidate_selector.hidden_projection.weight",
+                                     config.conv_kernel_size > 0},
+        {"markov_head.markov_w1.weight", config.markov_rank > 0},
+        {"confidence_head.proj.weight", config.confidence_head}}) {
+    if (reader.Has(name) && !announced) {
+      return InvalidArgumentError(
+          fmt::format("{}: tensor {} is present, but the config announces no such head",
+                      checkpoint->path(), name));
+    }
   }
   weights.markov = ReadMarkov(reader, config);
   DM_ASSIGN_OR_RETURN(weights.confidence, ReadConfidence(reader, config, weights.markov.present()));

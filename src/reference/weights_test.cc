@@ -115,10 +115,29 @@ TEST(WeightsTest, BiasesMustMatchTheConfig) {
   EXPECT_THAT(
       WriteAndLoad(config, tensors),
       StatusIs(StatusCode::kInvalidArgument, HasSubstr("config says attention_bias false")));
+  for (const char* name : {"layers.1.self_attn.k_proj.bias", "layers.0.self_attn.v_proj.bias",
+                           "layers.1.self_attn.o_proj.bias"}) {
+    FileTensors one = SmallCheckpoint();
+    one[name] = tensors[name];
+    EXPECT_THAT(WriteAndLoad(config, one), StatusIs(StatusCode::kInvalidArgument, HasSubstr(name)));
+  }
   config.attention_bias = true;
   EXPECT_THAT(WriteAndLoad(config, tensors), IsOk());
   EXPECT_THAT(WriteAndLoad(config, SmallCheckpoint()),
               StatusIs(StatusCode::kNotFound, HasSubstr("q_proj.bias")));
+}
+
+TEST(WeightsTest, HeadsThatTheConfigDoesNotAnnounce) {
+  for (const auto& [name, shape] :
+       std::map<std::string, Shape>{{"candidate_selector.hidden_projection.weight", {8, 48}},
+                                    {"markov_head.markov_w1.weight", {101, 8}},
+                                    {"confidence_head.proj.weight", {1, 48}}}) {
+    FileTensors tensors = SmallCheckpoint();
+    tensors[name] = {DType::kBF16, shape};
+    EXPECT_THAT(
+        WriteAndLoad(SmallDrafterConfig(), tensors),
+        StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr(name), HasSubstr("no such head"))));
+  }
 }
 
 TEST(WeightsTest, TiedEmbeddings) {
