@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,15 +14,23 @@ namespace {
 // Bare non-finite tokens become strings with this prefix (a private-use character), so that the
 // strict parser takes them and every numeric read refuses them.
 constexpr std::string_view kNonfinitePrefix = "\xEE\x80\x80";
+constexpr std::array<std::string_view, 3> kNonfiniteTokens = {"NaN", "Infinity", "-Infinity"};
+// What a token grows by: the prefix and two quotes.
+constexpr std::size_t kQuotingAdds = kNonfinitePrefix.size() + 2;
 
 bool IsDelimiter(char c) {
   return c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' || c == ' ' ||
          c == '\t' || c == '\n' || c == '\r';
 }
 
+struct QuotedToken {
+  std::size_t begin;  // in the new text
+  std::size_t size;   // in the original one
+};
+
 // Replaces NaN, Infinity and -Infinity outside strings. Token boundaries are checked, so
 // `Infinityx` stays an error.
-std::string QuoteNonfinite(std::string_view text) {
+std::string QuoteNonfinite(std::string_view text, std::vector<QuotedToken>& tokens) {
   std::string out;
   out.reserve(text.size() + 64);
   bool in_string = false;
@@ -38,10 +48,11 @@ std::string QuoteNonfinite(std::string_view text) {
     if (c == '"') in_string = true;
     bool replaced = false;
     if ((c == 'N' || c == 'I' || c == '-') && (i == 0 || IsDelimiter(text[i - 1]))) {
-      for (const std::string_view token : {"NaN", "Infinity", "-Infinity"}) {
+      for (const std::string_view token : kNonfiniteTokens) {
         const std::size_t end = i + token.size();
         if (text.substr(i, token.size()) == token &&
             (end >= text.size() || IsDelimiter(text[end]))) {
+          tokens.push_back({out.size(), token.size()});
           out.append("\"").append(kNonfinitePrefix).append(token).append("\"");
           i = end - 1;
           replaced = true;
@@ -54,11 +65,43 @@ std::string QuoteNonfinite(std::string_view text) {
   return out;
 }
 
+// How much of the original text has been read when `count` bytes of the quoted one have.
+std::size_t OriginalCount(const std::vector<QuotedToken>& tokens, std::size_t count) {
+  std::size_t added = 0;
+  for (const QuotedToken& token : tokens) {
+    if (count <= token.begin) break;
+    const std::size_t inside = std::min(count - token.begin, token.size + kQuotingAdds);
+    added += inside - std::min(inside, token.size);
+  }
+  return count - added;
+}
+
+// The end of the library's message: what it expected, without its own prefix and position.
+std::string ParserText(std::string what) {
+  if (const std::size_t id = what.find("] "); id != std::string::npos) what.erase(0, id + 2);
+  if (what.starts_with("parse error at ")) {
+    if (const std::size_t colon = what.find(": "); colon != std::string::npos) {
+      what.erase(0, colon + 2);
+    }
+  }
+  // It may quote a token that was rewritten.
+  const std::string prefix(kNonfinitePrefix);
+  for (const std::string_view token : kNonfiniteTokens) {
+    const std::string quoted = '"' + prefix + std::string(token) + '"';
+    for (std::size_t at = what.find(quoted); at != std::string::npos; at = what.find(quoted)) {
+      what.replace(at, quoted.size(), token);
+    }
+  }
+  return what;
+}
+
 // Builds the tree and stops at a duplicate key, at too much depth, and at the parser's own errors.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  TreeBuilder(const std::string& source, const JsonParseOptions& options)
-      : source_(source), options_(options) {}
+  // `tokens`: those that were quoted in the text to be parsed.
+  TreeBuilder(const std::string& source, const JsonParseOptions& options,
+              const std::vector<QuotedToken>& tokens)
+      : source_(source), options_(options), tokens_(tokens) {}
 
   Json root;
   Status status;
@@ -75,18 +118,18 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   bool end_object() override { return Close(); }
   bool end_array() override { return Close(); }
   bool key(string_t& name) override {
+    if (const std::string_view token = NonfiniteToken(name); !token.empty()) {
+      status = DataLossError(
+          fmt::format("{}: not valid JSON: expected a key in quotes, found {}", source_, token));
+      return false;
+    }
     stack_.back().key = std::move(name);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    // The library's text ends with what it expected; its own prefix ("[json.exception...]") says
-    // nothing to a user.
-    std::string what = error.what();
-    const std::size_t bracket = what.find("] ");
-    if (bracket != std::string::npos) what = what.substr(bracket + 2);
-    status =
-        DataLossError(fmt::format("{}: not valid JSON at byte {}: {}", source_, position, what));
+    status = DataLossError(fmt::format("{}: not valid JSON at byte {}: {}", source_,
+                                       OriginalCount(tokens_, position), ParserText(error.what())));
     return false;
   }
 
@@ -96,6 +139,14 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     Json value;
     std::string key;
   };
+
+  // The token that was made this string, "" if it is a string of the file.
+  static std::string_view NonfiniteToken(std::string_view text) {
+    if (!text.starts_with(kNonfinitePrefix)) return "";
+    text.remove_prefix(kNonfinitePrefix.size());
+    const auto found = std::find(kNonfiniteTokens.begin(), kNonfiniteTokens.end(), text);
+    return found != kNonfiniteTokens.end() ? *found : std::string_view();
+  }
 
   std::string Path(const std::string& name) const {
     std::string path;
@@ -145,6 +196,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   const std::string& source_;
   const JsonParseOptions& options_;
+  const std::vector<QuotedToken>& tokens_;
   std::vector<Level> stack_;
 };
 
@@ -154,12 +206,14 @@ StatusOr<Json> ParseJson(std::string_view text, const std::string& source,
                          const JsonParseOptions& options) {
   // The library takes a zero byte for the end of the text and would pass over what follows.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    return DataLossError(fmt::format("{}: not valid JSON at byte {}: a zero byte", source, zero));
+    return DataLossError(
+        fmt::format("{}: not valid JSON at byte {}: a zero byte", source, zero + 1));
   }
-  TreeBuilder builder(source, options);
+  std::vector<QuotedToken> tokens;
+  TreeBuilder builder(source, options, tokens);
   bool done = false;
   if (options.allow_nonfinite) {
-    const std::string quoted = QuoteNonfinite(text);
+    const std::string quoted = QuoteNonfinite(text, tokens);
     done = Json::sax_parse(quoted.begin(), quoted.end(), &builder);
   } else {
     done = Json::sax_parse(text.begin(), text.end(), &builder);
@@ -290,6 +344,23 @@ StatusOr<std::vector<std::uint64_t>> JsonObject::U64List(std::string_view key) c
           fmt::format("{}[{}]: expected {}, found {}", Where(key), i, kU64, DescribeJson(element)));
     }
     result.push_back(element.get<std::uint64_t>());
+  }
+  return result;
+}
+
+StatusOr<std::vector<bool>> JsonObject::BoolList(std::string_view key) const {
+  constexpr std::string_view kExpected = "an array of true and false";
+  const Json* value = Find(key);
+  if (!value) return AbsentError(key, kExpected);
+  if (!value->is_array()) return TypeError(key, kExpected);
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const Json& element = (*value)[i];
+    if (!element.is_boolean()) {
+      return InvalidArgumentError(fmt::format("{}[{}]: expected true or false, found {}",
+                                              Where(key), i, DescribeJson(element)));
+    }
+    result.push_back(element.get<bool>());
   }
   return result;
 }

@@ -34,7 +34,8 @@ struct JsonParseOptions {
   int max_depth = 64;  // far above any real config; bounds recursion in users of the tree
 };
 
-// Parses one JSON document. `source` is the file's name for messages.
+// Parses one JSON document. `source` is the file's name for messages. A syntax error names the byte
+// of `text`, counted from 1, at which the parser noticed.
 StatusOr<Json> ParseJson(std::string_view text, const std::string& source,
                          const JsonParseOptions& options = {});
 
@@ -61,6 +62,7 @@ class JsonObject {
   StatusOr<std::vector<std::uint64_t>> U64List(std::string_view key) const;
   StatusOr<std::vector<std::int64_t>> I64List(std::string_view key) const;
   StatusOr<std::vector<std::string>> StringList(std::string_view key) const;
+  StatusOr<std::vector<bool>> BoolList(std::string_view key) const;
   // The elements of an array of objects, each with its own path ("steps[2]").
   StatusOr<std::vector<JsonObject>> ObjectList(std::string_view key) const;
 

@@ -54,9 +54,10 @@ Status ReadWindow(const DrafterLayout& layout, DrafterConfig& config) {
   // use_sliding_window false.
   if (!any_sliding) return OkStatus();
   if (!use_sliding_window) {
-    return InvalidArgumentError(
-        fmt::format("{} is false, but layer_types has sliding_attention layers",
-                    layout.geometry.Where("use_sliding_window")));
+    // Section 7: no window, whatever sliding_window says. A sliding layer without a window sees as
+    // far as a full one, so it becomes one here: nobody downstream has to know of the switch.
+    config.layer_types.assign(config.layer_types.size(), LayerType::kFullAttention);
+    return OkStatus();
   }
   if (!window) return layout.geometry.AbsentError("sliding_window", "the sliding layers' window");
   if (*window == 0) return layout.geometry.TypeError("sliding_window", "a window above 0");
@@ -64,7 +65,33 @@ Status ReadWindow(const DrafterLayout& layout, DrafterConfig& config) {
   return OkStatus();
 }
 
-Status ReadCausality(const DrafterLayout& layout, DrafterConfig& config) {
+// A geometry that we printed shows layers whose window is switched off as full ones; that they
+// were written as sliding is left in its resolved causality only.
+Status ReadRecordedCausality(const DrafterLayout& layout, bool sliding_causal,
+                             DrafterConfig& config) {
+  constexpr std::string_view kKey = "layer_causal_resolved";
+  if (layout.form != DrafterForm::kEntry || !layout.root.Has(kKey)) return OkStatus();
+  DM_ASSIGN_OR_RETURN(const auto recorded, layout.root.BoolList(kKey));
+  if (recorded.size() != config.layer_causal.size()) {
+    return layout.root.TypeError(kKey, fmt::format("{} values", config.layer_causal.size()));
+  }
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    if (recorded[i] == config.layer_causal[i]) continue;
+    const bool was_sliding = recorded[i] && sliding_causal && !config.is_causal &&
+                             config.layer_types[i] == LayerType::kFullAttention;
+    if (!was_sliding) {
+      return InvalidArgumentError(
+          fmt::format("{}[{}]: recorded as {}, but the other keys make it {}",
+                      layout.root.Where(kKey), i, recorded[i], !recorded[i]));
+    }
+    config.layer_causal[i] = true;
+  }
+  return OkStatus();
+}
+
+// `written`: the layer types as the file has them.
+Status ReadCausality(const DrafterLayout& layout, const std::vector<LayerType>& written,
+                     DrafterConfig& config) {
   // A ranking, not two spellings: the explicit key wins over the dflash_config one.
   DM_ASSIGN_OR_RETURN(config.is_causal, layout.root.OptionalBool("is_causal"));
   if (layout.form == DrafterForm::kSpeculators && !config.is_causal) {
@@ -88,19 +115,20 @@ Status ReadCausality(const DrafterLayout& layout, DrafterConfig& config) {
     }
     sliding_causal = *causal_sliding;
   }
-  for (const LayerType type : config.layer_types) {
+  for (const LayerType type : written) {
     config.layer_causal.push_back(
         config.is_causal.value_or(type == LayerType::kSlidingAttention && sliding_causal));
   }
-  return OkStatus();
+  return ReadRecordedCausality(layout, sliding_causal, config);
 }
 
 }  // namespace
 
 Status ReadAttention(const DrafterLayout& layout, DrafterConfig& config) {
   DM_RETURN_IF_ERROR(ReadLayerTypes(layout, config));
+  const std::vector<LayerType> written = config.layer_types;
   DM_RETURN_IF_ERROR(ReadWindow(layout, config));
-  return ReadCausality(layout, config);
+  return ReadCausality(layout, written, config);
 }
 
 }  // namespace draftmark::internal

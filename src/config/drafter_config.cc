@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "src/base/file_system.h"
+#include "src/config/config_file.h"
 #include "src/config/drafter_layout.h"
 
 namespace draftmark {
@@ -207,11 +207,7 @@ StatusOr<DrafterConfig> ParseDrafterConfig(const Json& json, const std::string& 
 }
 
 StatusOr<DrafterConfig> LoadDrafterConfig(const std::string& path, const std::string& entry) {
-  DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  JsonParseOptions options;
-  options.allow_nonfinite = true;
-  options.allow_equal_duplicates = true;
-  DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path, options));
+  DM_ASSIGN_OR_RETURN(const Json json, ReadConfigFile(path));
   return ParseDrafterConfig(json, path, entry);
 }
 

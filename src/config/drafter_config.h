@@ -71,22 +71,27 @@ struct DrafterConfig {
   std::optional<std::uint64_t> draft_vocab_size;
   std::uint64_t block_size = 0;  // gamma as trained
   RowConvention row_convention = RowConvention::kInPlace;
-  bool sample_from_anchor = false;
-  std::vector<std::int64_t>
-      target_layer_ids;  // output of that 0-based target layer; -1 = embedding
-  std::vector<std::int64_t>
-      target_layer_ids_as_written;  // speculators files: one more than the above
+  bool sample_from_anchor = false;  // resolved: true exactly with kAnchorFirst
+  // Outputs of these 0-based layers of the target; -1 is its embedding.
+  std::vector<std::int64_t> target_layer_ids;
+  // Speculators files: one more than the above.
+  std::vector<std::int64_t> target_layer_ids_as_written;
   std::optional<std::uint64_t> num_target_layers;
   std::uint64_t target_hidden_size = 0;  // h_t
   std::optional<std::uint64_t> mask_token_id;
   RopeConfig rope;
   double rms_norm_eps = 0;
   bool attention_bias = false;
-  std::optional<std::uint64_t> sliding_window;  // set only if a sliding layer exists
+  // In tokens; set exactly if layer_types has a sliding layer.
+  std::optional<std::uint64_t> sliding_window;
+  // Resolved: with `use_sliding_window: false` there is no window, and layers that the file calls
+  // sliding are kFullAttention here, so that a forward gives them every key that causality allows.
   std::vector<LayerType> layer_types;
   std::optional<bool> is_causal;  // as written (or dflash_config.causal); absent = by layer type
   std::optional<bool> sliding_window_non_causal;  // speculators key, as written
-  std::vector<bool> layer_causal;                 // resolved, spec/drafter.md section 4.4
+  // Resolved by spec/drafter.md section 4.4, from the layer types as the file has them: a layer
+  // whose window is switched off is still causal if sliding layers are.
+  std::vector<bool> layer_causal;
   std::optional<std::uint64_t> max_position_embeddings;
   bool tie_word_embeddings = false;
   std::uint64_t markov_rank = 0;

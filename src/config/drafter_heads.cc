@@ -100,21 +100,19 @@ Status ReadConvention(const DrafterLayout& layout, DrafterConfig& config) {
     DM_ASSIGN_OR_RETURN(const std::string letter, layout.root.String("row_convention"));
     if (letter != "A" && letter != "B") return layout.root.TypeError("row_convention", "A or B");
     config.sample_from_anchor = letter == "B";
+    if (sample_from_anchor && *sample_from_anchor != config.sample_from_anchor) {
+      return InvalidArgumentError(fmt::format("{} is {}, but row_convention is {}",
+                                              layout.Scheme({"sample_from_anchor"}).Where(),
+                                              *sample_from_anchor, letter));
+    }
+  } else if (layout.form == DrafterForm::kCase) {
+    // The kind decides, whatever the other keys say (cases/README.md).
+    config.sample_from_anchor = config.kind == DrafterKind::kDspark;
   } else {
+    // Section 7: any one of the signs of DSpark, or the flag, makes it B. So a flag that is false
+    // takes nothing back: in a DSpark file it is the class default that was saved along.
     config.sample_from_anchor =
         config.kind == DrafterKind::kDspark || sample_from_anchor.value_or(false);
-  }
-  // In an oracle case the kind decides, whatever the other keys say (cases/README.md). In a real
-  // file a contradiction decides nothing: the wrong convention loads cleanly and accepts next to
-  // no draft.
-  if (layout.form == DrafterForm::kCase) {
-    config.sample_from_anchor = config.kind == DrafterKind::kDspark;
-  } else if (sample_from_anchor && *sample_from_anchor != config.sample_from_anchor) {
-    return InvalidArgumentError(fmt::format(
-        "{} is {}, but {} says {}", layout.Scheme({"sample_from_anchor"}).Where(),
-        *sample_from_anchor,
-        layout.form == DrafterForm::kEntry ? "row_convention" : "the drafter's kind (DSpark)",
-        config.sample_from_anchor));
   }
   config.row_convention =
       config.sample_from_anchor ? RowConvention::kAnchorFirst : RowConvention::kInPlace;

@@ -73,28 +73,16 @@ Status ReadYarn(const std::vector<const JsonObject*>& objects, const DrafterLayo
   return OkStatus();
 }
 
-}  // namespace
-
-Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
-  // `rope` is the entries' spelling; HF 5 writes rope_parameters, before that rope_scaling beside a
-  // flat rope_theta. All that are there are read: a re-saved file may carry two.
-  std::vector<JsonObject> found;
-  for (const std::string_view name : {"rope", "rope_parameters", "rope_scaling"}) {
-    if (!layout.geometry.Has(name)) continue;
-    DM_ASSIGN_OR_RETURN(const JsonObject object, layout.geometry.Object(name));
-    DM_RETURN_IF_ERROR(RefusePerLayerType(object));
-    found.push_back(object);
-  }
-  std::vector<const JsonObject*> objects;
-  for (const JsonObject& object : found) objects.push_back(&object);
-
-  std::vector<AliasKey::Place> theta_places;
+// `objects`: the rotary objects of the file, in the order of FindRopeObjects.
+Status ReadTheta(const std::vector<const JsonObject*>& objects, const DrafterLayout& layout,
+                 RopeConfig& rope) {
+  std::vector<AliasKey::Place> places;
   for (const JsonObject* object : objects) {
-    theta_places.push_back({object, "rope_theta"});
-    theta_places.push_back({object, "theta"});
+    places.push_back({object, "rope_theta"});
+    places.push_back({object, "theta"});
   }
-  theta_places.push_back({&layout.geometry, "rope_theta"});
-  const AliasKey theta(theta_places);
+  places.push_back({&layout.geometry, "rope_theta"});
+  const AliasKey theta(places);
   DM_ASSIGN_OR_RETURN(rope.theta, layout.form == DrafterForm::kCase
                                       ? theta.ReadOr(&JsonObject::Number, kCaseRopeTheta)
                                       : theta.Read(&JsonObject::Number));
@@ -103,19 +91,17 @@ Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
         fmt::format("{}: expected a number above 1 and at most {}, found {}", theta.Where(),
                     kLargestTheta, rope.theta));
   }
+  return OkStatus();
+}
 
-  const AliasKey type(objects, {"rope_type", "type"});
-  if (!objects.empty()) {
-    DM_ASSIGN_OR_RETURN(rope.type, type.ReadOr<std::string>(&JsonObject::String, "default"));
-  }
-
+Status ReadPartialRotary(const std::vector<const JsonObject*>& objects, const DrafterLayout& layout,
+                         RopeConfig& rope) {
   std::vector<const JsonObject*> all = objects;
   if (layout.form != DrafterForm::kEntry) all.push_back(&layout.geometry);
   const AliasKey partial(all, {"partial_rotary_factor"});
   DM_ASSIGN_OR_RETURN(rope.partial_rotary_factor, all.empty()
                                                       ? StatusOr<double>(1.0)
                                                       : partial.ReadOr(&JsonObject::Number, 1.0));
-
   // "proportional" (Gemma-4) is partial rotary whose pairs are half a head apart. The explicit key
   // is ours: drafter.md D6 wants both pairings and no published key says which.
   if (rope.type == "proportional") rope.pairing = RopePairing::kHalfOfHead;
@@ -130,7 +116,34 @@ Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
         fmt::format("{}: expected half_of_rotary or half_of_head, found \"{}\"",
                     layout.root.Where("rope_pairing"), *pairing));
   }
+  return OkStatus();
+}
 
+// `rope` is the entries' spelling; HF 5 writes rope_parameters, before that rope_scaling beside a
+// flat rope_theta. All that are there are read: a re-saved file may carry two.
+StatusOr<std::vector<JsonObject>> FindRopeObjects(const DrafterLayout& layout) {
+  std::vector<JsonObject> found;
+  for (const std::string_view name : {"rope", "rope_parameters", "rope_scaling"}) {
+    if (!layout.geometry.Has(name)) continue;
+    DM_ASSIGN_OR_RETURN(const JsonObject object, layout.geometry.Object(name));
+    DM_RETURN_IF_ERROR(RefusePerLayerType(object));
+    found.push_back(object);
+  }
+  return found;
+}
+
+}  // namespace
+
+Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
+  DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> found, FindRopeObjects(layout));
+  std::vector<const JsonObject*> objects;
+  for (const JsonObject& object : found) objects.push_back(&object);
+  DM_RETURN_IF_ERROR(ReadTheta(objects, layout, rope));
+  if (!objects.empty()) {
+    DM_ASSIGN_OR_RETURN(rope.type, AliasKey(objects, {"rope_type", "type"})
+                                       .ReadOr<std::string>(&JsonObject::String, "default"));
+  }
+  DM_RETURN_IF_ERROR(ReadPartialRotary(objects, layout, rope));
   if (rope.type == "yarn") return ReadYarn(objects, layout, rope);
   if (rope.type != "default" && rope.type != "proportional") {
     return UnimplementedError(fmt::format(

@@ -40,10 +40,13 @@ enum class ExpertWidthRule {
   kFfn,       // the experts use intermediate_size
   kKeyOrFfn,  // moe_intermediate_size, else intermediate_size
 };
+// The width of all shared experts together: its own key, else a number of shared experts times
+// moe_intermediate_size.
 enum class SharedRule {
-  kOptional,  // absent: 0
-  kRequired,
-  kNone,  // the family has no shared expert, whatever the keys say
+  kOptional,  // neither is there: 0, as section 3 says
+  kRequired,  // neither is there: an error. The family's row says so (Step 3.7, Laguna), or names a
+              // class default that would fill the gap (Qwen3-Next, Qwen3.5 MoE: 512)
+  kNone,      // the family has no shared expert, whatever the keys say
 };
 enum class FfnRule {
   kUnlessPureMoe,  // absent: 0 if the file is a pure mixture

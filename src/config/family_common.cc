@@ -44,7 +44,6 @@ struct PlainField {
 const std::vector<PlainField>& PlainFields() {
   static const auto* const kFields = new std::vector<PlainField>{
       {&SizingFields::zero_expert_num, {"zero_expert_num"}},
-      {&SizingFields::moe_latent_size, {"moe_latent_size", "routed_expert_hidden_size"}},
       {&SizingFields::linear_num_key_heads, {"linear_num_key_heads"}},
       {&SizingFields::linear_key_head_dim, {"linear_key_head_dim"}},
       {&SizingFields::linear_num_value_heads, {"linear_num_value_heads"}},
@@ -82,8 +81,13 @@ class CommonReader {
     DM_RETURN_IF_ERROR(ReadHeadDim());
     DM_RETURN_IF_ERROR(ReadExperts());
     DM_RETURN_IF_ERROR(ReadFfn());
-    DM_RETURN_IF_ERROR(ReadExpertWidth());
-    DM_RETURN_IF_ERROR(ReadShared());
+    // Without experts their widths are not read: HF saves class defaults into dense files too, and
+    // several buffers take the shared and the latent width whatever the number of experts.
+    if (fields_.num_experts > 0) {
+      DM_RETURN_IF_ERROR(ReadExpertWidth());
+      DM_RETURN_IF_ERROR(ReadLatentWidth());
+      DM_RETURN_IF_ERROR(ReadShared());
+    }
     return ReadMrope();
   }
 
@@ -275,7 +279,7 @@ class CommonReader {
   Status ReadExpertWidth() {
     const std::vector<std::string_view> keys = {"moe_intermediate_size", "expert_ffn_hidden_size"};
     if (rules_.expert_width == ExpertWidthRule::kFfn) {
-      if (fields_.num_experts > 0) fields_.moe_intermediate_size = fields_.intermediate_size;
+      fields_.moe_intermediate_size = fields_.intermediate_size;
       return OkStatus();
     }
     DM_ASSIGN_OR_RETURN(const auto place, Find(keys));
@@ -286,13 +290,21 @@ class CommonReader {
     if (block_width) {
       fields_.moe_intermediate_size = std::max(fields_.moe_intermediate_size, *block_width);
     }
-    if (fields_.num_experts == 0 || fields_.moe_intermediate_size > 0) return OkStatus();
+    if (fields_.moe_intermediate_size > 0) return OkStatus();
     if (rules_.expert_width == ExpertWidthRule::kKeyOrFfn && !place) {
       fields_.moe_intermediate_size = fields_.intermediate_size;
       if (fields_.moe_intermediate_size > 0) return OkStatus();
     }
     return place ? text_.TypeError(place->key, "a width above 0, since there are experts")
                  : input_.Text(keys).AbsentError();
+  }
+
+  Status ReadLatentWidth() {
+    DM_ASSIGN_OR_RETURN(const auto place, Find({"moe_latent_size", "routed_expert_hidden_size"}));
+    if (place) {
+      DM_ASSIGN_OR_RETURN(fields_.moe_latent_size, text_.U64(place->key));
+    }
+    return OkStatus();
   }
 
   Status ReadShared() {
@@ -305,11 +317,10 @@ class CommonReader {
       DM_ASSIGN_OR_RETURN(fields_.shared_expert_intermediate_size, ReadWidest(text_, place->key));
       return OkStatus();
     }
-    if (rules_.shared == SharedRule::kRequired && fields_.num_experts > 0) {
-      return input_.Text(keys).AbsentError();
-    }
     DM_ASSIGN_OR_RETURN(const auto count, Find({"n_shared_experts", "num_shared_experts"}));
-    if (!count) return OkStatus();
+    if (!count) {
+      return rules_.shared == SharedRule::kRequired ? input_.Text(keys).AbsentError() : OkStatus();
+    }
     DM_ASSIGN_OR_RETURN(const std::uint64_t experts, text_.U64(count->key));
     const CheckedU64 width = CheckedU64(experts) * fields_.moe_intermediate_size;
     if (!width.ok()) {

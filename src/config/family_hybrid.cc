@@ -81,7 +81,6 @@ Status RefineGemma(const FamilyInput& input, SizingFields& fields) {
                           "null: the older spelling of moe_intermediate_size is not read");
   }
   DM_ASSIGN_OR_RETURN(const bool enabled, GemmaHasExperts(input));
-  if (!enabled) fields.moe_intermediate_size = 0;
   if (enabled && text.Has("enable_moe_block") && fields.num_experts == 0) {
     return text.Has("num_experts")
                ? text.TypeError("num_experts", "a number above 0, since enable_moe_block is true")

@@ -117,7 +117,6 @@ const std::vector<FamilyRules>& OtherMoeFamilies() {
                          "Qwen3_8_FlashNextForConditionalGeneration"},
        .text_required = true,
        .experts = ExpertRule::kRequired,
-       .shared = SharedRule::kRequired,
        .refine = RefineFlashNext},
   };
   return *kFamilies;

@@ -22,6 +22,15 @@
 
 namespace draftmark {
 
+// Names accepted beyond the table of section 2. Each is its own family's, so none makes another
+// family's file readable:
+//   model_type         qwen3_vl_text, qwen3_vl_moe_text, glm5_next_text: text-only exports, which
+//                      carry the inner type at the top level; read as the nested form
+//   model_type         m2m_100, nllb: section 4.7 has their rule, the table has no row
+//   architectures[0]   KimiLinearForCausalLM: the bare kimi_linear of the kimi_k3 row
+//   inner type         mistral, under mistral3: Mistral Small 3.x is dense and wraps a mistral text
+//                      model in the same top-level type as Small 4. The only inner type that is
+//                      looked at; any other keeps mistral3's row (Small 4)
 struct ModelConfig {
   // Canonical short name: the top-level model_type, with one name where files use several
   // ("qwen4_exp" for qwen3_8_flash_next, "kimi_k3" for kimi_linear, "qwen3_5" for its text-only

@@ -65,6 +65,7 @@ const std::vector<Fallback>& Fallbacks() {
       {"intermediate_size", "intermediate_size", 0},  // a pure mixture
       {"n_shared_experts", "shared_expert_intermediate_size", 0},
       {"num_shared_experts", "shared_expert_intermediate_size", 0},
+      {"shared_expert_intermediate_size", "shared_expert_intermediate_size", 0},  // Flash-Next
       {"q_lora_rank", "q_lora_rank", 0},  // a direct query projection
       {"rope_parameters", "mrope_interleaved", false},
       {"output_gate_type", "attn_gated", false},
