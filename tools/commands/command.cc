@@ -17,4 +17,8 @@ void AddFormatOption(CLI::App& command, OutputFormat& format) {
       ->default_str("text");
 }
 
+void PrintJson(std::ostream& out, const OrderedJson& json) {
+  out << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+}
+
 }  // namespace draftmark

@@ -1,5 +1,5 @@
-// What every subcommand of `draftmark` shares: where it writes, its exit codes, the --format
-// option.
+// What every subcommand of `draftmark` shares: where it writes, its exit codes, the --format option,
+// how JSON is printed.
 //
 // A subcommand is one function `void AddXCommand(CLI::App& app, CommandContext& context)` in a
 // folder of its own. It adds itself to `app` with a callback; the callback writes to the context's
@@ -11,6 +11,7 @@
 #include <ostream>
 #include <string>
 
+#include "src/base/json.h"
 #include "src/base/status.h"
 
 namespace draftmark {
@@ -36,6 +37,10 @@ enum class OutputFormat { kText, kJson };
 
 // Adds `--format text|json` (default text).
 void AddFormatOption(CLI::App& command, OutputFormat& format);
+
+// Indented by two, with a newline at the end. Bytes that are not UTF-8, as a path may have them,
+// come out as U+FFFD: what is printed is always JSON.
+void PrintJson(std::ostream& out, const OrderedJson& json);
 
 }  // namespace draftmark
 

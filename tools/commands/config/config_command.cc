@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/config/config_file.h"
 #include "src/config/drafter_config.h"
 #include "src/config/model_config.h"
 
@@ -55,11 +55,7 @@ OrderedJson DetailsToJson(const DrafterConfig& config) {
 }
 
 StatusOr<OrderedJson> Describe(const ConfigOptions& options) {
-  DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(options.file));
-  JsonParseOptions json_options;
-  json_options.allow_nonfinite = true;  // published files contain a bare Infinity
-  json_options.allow_equal_duplicates = true;
-  DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, options.file, json_options));
+  DM_ASSIGN_OR_RETURN(const Json json, ReadConfigFile(options.file));
   OrderedJson out;
   if (IsDrafterConfig(json)) {
     DM_ASSIGN_OR_RETURN(const DrafterConfig config,
@@ -112,7 +108,7 @@ void RunConfig(const ConfigOptions& options, CommandContext& context) {
   const StatusOr<OrderedJson> description = Describe(options);
   if (!description.ok()) return context.Fail(description.status());
   if (options.format == OutputFormat::kJson) {
-    context.out << description->dump(2) << "\n";
+    PrintJson(context.out, *description);
   } else {
     PrintTable(context.out, *description);
   }

@@ -59,7 +59,7 @@ void PrintScratch(const Options& options, CommandContext& context) {
     context.err << "draftmark: warning: " << source << ": " << warning << "\n";
   }
   if (options.format == OutputFormat::kJson) {
-    context.out << report->ToJson().dump(2) << "\n";
+    PrintJson(context.out, report->ToJson());
   } else {
     context.out << report->ToText();
   }

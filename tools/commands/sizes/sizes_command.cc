@@ -28,7 +28,7 @@ void PrintSizes(const Options& options, CommandContext& context) {
       SizesReport::Create(options.config, *config, options.arguments);
   if (!report.ok()) return context.Fail(report.status());
   if (options.format == OutputFormat::kJson) {
-    context.out << report->ToJson().dump(2) << "\n";
+    PrintJson(context.out, report->ToJson());
   } else {
     context.out << report->ToText();
   }
@@ -69,7 +69,7 @@ void CheckRows(const Options& options, CommandContext& context) {
     OrderedJson json;
     json["rows"] = rows;
     json["mismatches"] = list;
-    context.out << json.dump(2) << "\n";
+    PrintJson(context.out, json);
   } else {
     context.out << fmt::format("{} rows, {} mismatches\n", rows, mismatches);
   }
