@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/backend/stages.h"
+#include "src/compare/tolerance.h"
 #include "src/tensor/bfloat16.h"
 
 namespace draftmark {
@@ -18,10 +19,6 @@ constexpr double kExactYarnBound = 1e-6;
 constexpr double kTorchErrorShare = 1.5;
 constexpr double kTorchErrorCap = 0.02;
 constexpr double kFcDeviation = 0.02;
-// Relative to the sum of magnitudes: some thousand additions in float64 stay far below it, and it
-// is far below any BF16 step.
-constexpr double kFloat64Share = 1e-12;
-
 // Stages that follow each run's own path, so that no elementwise comparison with the oracle makes
 // sense in BF16.
 bool FollowsOwnPath(std::string_view stage) {
@@ -84,44 +81,82 @@ void JudgeBf16Values(const DrafterCase& drafter_case, StageVerdict& verdict) {
   }
 }
 
-// Empty if every element is its local oracle rounded once; else the worst one.
-std::string NotRoundedOnce(const TappedStage& got, const LocalStage& local) {
+// Empty if every element lies within what its local oracle allows; else the worst one.
+std::string NotFromOwnInputs(const TappedStage& got, const LocalStage& local) {
   if (got.values.size() != local.oracle.size()) return "";
-  double worst = 1;
-  std::string text;
-  for (std::size_t i = 0; i < got.values.size(); ++i) {
-    // Half a spacing, and what two float64 sums in different order may differ by.
-    const double allowed =
-        0.5 * Spacing(local.oracle[i], UlpUnit::kBf16) + kFloat64Share * local.magnitude[i];
-    const double share = std::abs(got.values[i] - local.oracle[i]) / allowed;
-    if (share <= worst) continue;
-    worst = share;
-    text = fmt::format(
-        "element {} is {:.9g}, but the run's own earlier stages give {:.9g}: {:.3g} BF16 ULPs off, "
-        "where one rounding leaves at most 0.5",
-        LogicalIndex(got.shape, i), got.values[i], local.oracle[i],
-        UlpDistance(local.oracle[i], got.values[i], UlpUnit::kBf16));
-  }
-  return text;
+  const BoundedComparison own = CompareWithin(got.shape, local.oracle, got.values, local.allowed);
+  if (own.passed()) return "";
+  const std::size_t i = own.tightest;
+  return fmt::format(
+      "element {} is {:.9g}, but the run's own earlier stages give {:.9g}: {:.3g} BF16 ULPs off, "
+      "{:.3g} allowed "
+      "({} of {} elements are off)",
+      LogicalIndex(got.shape, i), got.values[i], local.oracle[i],
+      UlpDistance(local.oracle[i], got.values[i], UlpUnit::kBf16),
+      local.allowed[i] / Spacing(local.oracle[i], UlpUnit::kBf16), own.exceeding,
+      got.values.size());
 }
 
-// B: how far the logits of a sound BF16 run may lie from float64's.
-StatusOr<double> LogitBound(const DrafterCase& drafter_case, std::size_t step,
-                            const TappedStages& tapped) {
-  DM_ASSIGN_OR_RETURN(std::optional<double> logit_error, drafter_case.TorchMaxLogitError(step));
-  if (!logit_error) {
-    // Without PyTorch's logits this run's own stand in: its logits stage is judged before.
-    DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> expected,
-                        drafter_case.Expected(step, "logits"));
-    const auto logits = tapped.find("logits");
-    if (!expected || logits == tapped.end() ||
-        logits->second.values.size() != expected->values.size()) {
-      return 0.0;
-    }
-    logit_error =
-        Compare(expected->shape, expected->values, logits->second.values, UlpUnit::kBf16).max_abs;
+// B: how far the logits of a sound BF16 run may lie from float64's, and where the figure comes from.
+StatusOr<Bound> LogitBound(const DrafterCase& drafter_case, std::size_t step,
+                           const TappedStages& tapped) {
+  DM_ASSIGN_OR_RETURN(const std::optional<double> torch, drafter_case.TorchMaxLogitError(step));
+  if (torch) return Bound{kTorchErrorShare * *torch, "PyTorch's logits"};
+  // Without PyTorch's logits this run's own stand in: they are judged before, as a stage of their own.
+  DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> expected,
+                      drafter_case.Expected(step, "logits"));
+  const auto logits = tapped.find("logits");
+  if (!expected || logits == tapped.end() ||
+      logits->second.values.size() != expected->values.size()) {
+    return Bound{0, "no logits at all"};
   }
-  return kTorchErrorShare * *logit_error;
+  const double own =
+      Compare(expected->shape, expected->values, logits->second.values, UlpUnit::kBf16).max_abs;
+  return Bound{kTorchErrorShare * own, "the run's own logits, no PyTorch figure recorded"};
+}
+
+// Stages that are stored as BF16 whatever path a run takes. The others are ids, or FP32 scores and gaps.
+bool IsStoredAsBf16(std::string_view stage) {
+  return !IsIdStage(stage) && stage != "margin" && stage != "selector.scores" &&
+         stage != "selector.topk_gap";
+}
+
+// A failed verdict if a tapped stage holds a value that BF16 cannot.
+std::optional<StageVerdict> NotRepresentable(std::size_t step, const std::string& stage,
+                                             const TappedStage& got) {
+  const std::optional<std::uint64_t> bad =
+      IsStoredAsBf16(stage) ? FirstNotBf16(got.values) : std::nullopt;
+  if (!bad) return std::nullopt;
+  StageVerdict verdict;
+  verdict.step = step;
+  verdict.stage = stage;
+  verdict.failure = fmt::format("element {} = {:.17g} is no BF16 number: the stage was not rounded",
+                                LogicalIndex(got.shape, *bad), got.values[*bad]);
+  return verdict;
+}
+
+Status JudgeTokens(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
+                   bool exact, const TappedStages& tapped, const ExpectedStage& expected,
+                   const TappedStage& got, StageVerdict& verdict) {
+  if (!exact) {
+    DM_ASSIGN_OR_RETURN(const Bound bound, LogitBound(drafter_case, verdict.step, tapped));
+    DM_ASSIGN_OR_RETURN(const TokenFindings findings,
+                        CheckBf16Tokens(drafter_case, weights, verdict.step, tapped, bound.value));
+    verdict.failure = findings.failure;
+    verdict.rule = fmt::format(
+        "the run's own choice; float64's where its margin exceeds 2B = {:.6g} (B from {}): {} of "
+        "{} drafts",
+        2 * bound.value, bound.rule, findings.decided, expected.values.size());
+    return OkStatus();
+  }
+  verdict.rule = "tokens equal";
+  for (std::size_t i = 0; i < got.values.size() && verdict.passed(); ++i) {
+    if (got.values[i] != expected.values[i]) {
+      verdict.failure =
+          fmt::format("draft {}: token {}, expected {}", i, got.values[i], expected.values[i]);
+    }
+  }
+  return OkStatus();
 }
 
 StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
@@ -147,17 +182,9 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
   verdict.comparison =
       Compare(expected.shape, expected.values, got.values, exact ? UlpUnit::kF64 : UlpUnit::kBf16);
   if (stage == "draft_tokens") {
-    if (!exact) {
-      verdict.rule = "the run's own choice; float64's where its margin exceeds 2B";
-      DM_ASSIGN_OR_RETURN(const double bound, LogitBound(drafter_case, step, tapped));
-      DM_ASSIGN_OR_RETURN(verdict.failure,
-                          CheckBf16Tokens(drafter_case, weights, step, tapped, bound));
-    } else {
-      verdict.rule = "tokens equal";
-      if (verdict.comparison.max_abs != 0) {
-        verdict.failure = fmt::format("tokens differ: {}", DescribeWorst(verdict.comparison));
-      }
-    }
+    // Ids have no distance: no comparison goes into the report.
+    verdict.comparison = Comparison();
+    DM_RETURN_IF_ERROR(JudgeTokens(drafter_case, weights, exact, tapped, expected, got, verdict));
     return verdict;
   }
   if (exact) {
@@ -170,15 +197,9 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
     }
     return verdict;
   }
-  if (const std::optional<std::uint64_t> bad = FirstNotBf16(got.values)) {
-    verdict.failure =
-        fmt::format("element {} = {:.17g} is no BF16 number: the stage was not rounded",
-                    LogicalIndex(got.shape, *bad), got.values[*bad]);
-    return verdict;
-  }
   JudgeBf16Values(drafter_case, verdict);
   if (const auto own = local.find(stage); verdict.passed() && own != local.end()) {
-    verdict.failure = NotRoundedOnce(got, own->second);
+    verdict.failure = NotFromOwnInputs(got, own->second);
   }
   return verdict;
 }
@@ -194,7 +215,16 @@ StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                                               const LocalStages& local) {
   std::vector<StageVerdict> verdicts;
   for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {
-    if (precision == Precision::kBf16 && FollowsOwnPath(stage)) continue;
+    if (precision == Precision::kBf16) {
+      // Every tapped stage, whether the case holds it or not.
+      if (const auto found = tapped.find(stage); found != tapped.end()) {
+        if (std::optional<StageVerdict> wrong = NotRepresentable(step, stage, found->second)) {
+          verdicts.push_back(*std::move(wrong));
+          continue;
+        }
+      }
+      if (FollowsOwnPath(stage)) continue;
+    }
     DM_ASSIGN_OR_RETURN(const std::optional<ExpectedStage> expected,
                         drafter_case.Expected(step, stage));
     if (!expected) continue;

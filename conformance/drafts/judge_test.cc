@@ -76,7 +76,7 @@ StatusOr<CaseReport> RunTampered(const std::string& name, Precision compute, Pre
     return std::unique_ptr<DraftSession>(
         std::make_unique<TamperingSession>(std::move(inner), tamper));
   };
-  return RunDrafterCase(drafter_case, judged, "reference", open);
+  return RunDrafterCase(drafter_case, judged, kReferenceBackend, open);
 }
 
 Tamper Only(const std::string& target, std::function<double(double)> change) {
@@ -179,6 +179,33 @@ TEST(JudgeTest, AWrongRoundingOfAnyOneStageIsNamed) {
                       }));
       ASSERT_NE(report.FirstFailure(), nullptr) << name << " " << stage;
       EXPECT_EQ(report.FirstFailure()->Name(), "step0." + stage) << name;
+    }
+  }
+}
+
+TEST(JudgeTest, AnFp32BackendMayFallToTheOtherSideOfAMidpoint) {
+  // One element moved to its other neighbour, as an FP32 sum in another order does now and then: refused for a backend that
+  // sums in float64, allowed for one that sums in FP32. Two neighbours off is refused for both.
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
+                          DrafterCase::Load(GoldenCase("dflash_yarn")));
+  const reference::DrafterWeights weights = WeightsOf(drafter_case);
+  const ExpectedStage fc = Golden(drafter_case, "fc");
+  for (const Accumulation accumulation : {Accumulation::kFloat64, Accumulation::kFloat32}) {
+    for (const int steps : {0, 1, 2}) {
+      TappedStages tapped;
+      tapped["fc"] = {fc.shape, fc.values};
+      for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
+      BFloat16 moved = BFloat16::FromDouble(fc.values[77]);
+      // Away from the oracle's side, so that one step is the other neighbour.
+      const int direction = std::abs(moved.ToDouble()) > std::abs(fc.values[77]) ? -1 : 1;
+      moved.bits = static_cast<std::uint16_t>(moved.bits + direction * steps);
+      tapped["fc"].values[77] = moved.ToDouble();
+      LocalOracle oracle(drafter_case, weights, Precision::kBf16, accumulation);
+      DM_ASSERT_OK_AND_ASSIGN(
+          const auto verdicts,
+          JudgeStep(drafter_case, weights, 0, Precision::kBf16, tapped, oracle.Step(0, tapped)));
+      const bool allowed = steps == 0 || (steps == 1 && accumulation == Accumulation::kFloat32);
+      EXPECT_EQ(verdicts.front().passed(), allowed) << verdicts.front().failure;
     }
   }
 }

@@ -4,17 +4,19 @@
 #include <cmath>
 
 #include "src/backend/stages.h"
+#include "src/compare/tolerance.h"
 #include "src/reference/rope.h"
 #include "src/tensor/bfloat16.h"
 
 namespace draftmark {
 
 LocalOracle::LocalOracle(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
-                         Precision precision)
+                         Precision precision, Accumulation accumulation)
     : case_(drafter_case),
       config_(drafter_case.config()),
       weights_(weights),
       precision_(precision),
+      accumulation_(accumulation),
       context_(config_.num_hidden_layers) {
   // The table is shared with the reference: its formula has tests of its own against hand-worked
   // values.
@@ -24,6 +26,46 @@ LocalOracle::LocalOracle(const DrafterCase& drafter_case, const reference::Draft
   frequencies_ = table->frequency;
   amplitude_ = table->amplitude;
   partner_ = table->partner;
+}
+
+namespace {
+
+// The class of one stage under FP32 accumulation. A stage behind an intermediate result that is rounded but not shown (q
+// and k before their norms, the gate of the MLP) inherits its rare other neighbour: one more spacing, or a share of the sum.
+ErrorModel ModelOf(const DrafterConfig& c, std::string_view stage) {
+  const auto is = [&](std::string_view name) {
+    return stage == name || stage.ends_with("." + std::string(name));
+  };
+  if (is("attn_out")) return AttentionModel(ProbabilityType::kF32);
+  if (is("fc")) return SingleRound(c.tap_width());
+  if (is("o_proj")) return SingleRound(c.q_dim());
+  if (is("k_new") || is("prepare") || is("finish"))
+    return SingleRound(std::max<std::uint64_t>(2, c.conv_kernel_size));
+  if (is("v_new") || is("dynamic") || is("logits") || is("hidden_projection"))
+    return SingleRound(c.hidden_size);
+  ErrorModel model = SingleRound();
+  if (is("q_norm") || is("k_norm")) model.roundings = 2;
+  if (is("mlp"))
+    model.accumulation = SingleRound(c.intermediate_size).accumulation + std::ldexp(1, -12);
+  return model;
+}
+
+// Relative to the sum of magnitudes: some thousand additions in float64 stay far below it, and it is far below any BF16
+// step.
+constexpr double kFloat64Share = 1e-12;
+
+}  // namespace
+
+void LocalOracle::Allow(const std::string& stage, LocalStage& local) const {
+  if (accumulation_ == Accumulation::kFloat32) {
+    const double largest = *std::max_element(local.magnitude.begin(), local.magnitude.end());
+    local.allowed = Bounds(ModelOf(config_, stage), local.oracle, local.magnitude, largest);
+    return;
+  }
+  for (std::size_t i = 0; i < local.oracle.size(); ++i) {
+    local.allowed.push_back(0.5 * Spacing(local.oracle[i], UlpUnit::kBf16) +
+                            kFloat64Share * local.magnitude[i]);
+  }
 }
 
 double LocalOracle::Round(double value) const {
@@ -343,6 +385,7 @@ LocalStages LocalOracle::Step(std::size_t step, const TappedStages& tapped) {
   tapped_ = nullptr;
   // What could not be told from the taps is no oracle.
   std::erase_if(local_, [](const auto& entry) { return entry.second.oracle.empty(); });
+  for (auto& [stage, local] : local_) Allow(stage, local);
   return std::move(local_);
 }
 

@@ -26,15 +26,21 @@ namespace draftmark {
 struct LocalStage {
   std::vector<double> oracle;
   std::vector<double> magnitude;  // sum of the magnitudes of each element's terms
+  std::vector<double> allowed;    // how far a sound element may lie from its oracle
 };
 using LocalStages = std::map<std::string, LocalStage, std::less<>>;
+
+// Decides what is allowed: a float64 sum leaves half a spacing for the one rounding; an FP32 sum may fall to the other side
+// of a midpoint, so spec/drafter.md section 10 allows a whole one (class T1, T2) and a term that grows with the length.
+enum class Accumulation { kFloat64, kFloat32 };
 
 class LocalOracle {
  public:
   // In kBf16 intermediate results that are no stages (q before its norm, the gate of the MLP) are
   // rounded where the rules say so; in kExact nothing is.
+  // `accumulation` is how the judged backend sums.
   LocalOracle(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
-              Precision precision);
+              Precision precision, Accumulation accumulation);
 
   // The stages of step `step` that can be told from what was tapped; a stage whose inputs are
   // missing is left out.
@@ -56,6 +62,7 @@ class LocalOracle {
                 const reference::ConvWeights& conv, std::size_t side,
                 const std::vector<double>& in);
 
+  void Allow(const std::string& stage, LocalStage& local) const;
   LocalStage Linear(std::span<const double> x, const reference::Bf16Matrix& weight,
                     std::span<const BFloat16> bias) const;
   LocalStage RmsNorm(std::span<const double> x, std::size_t width,
@@ -70,6 +77,7 @@ class LocalOracle {
   const DrafterConfig& config_;
   const reference::DrafterWeights& weights_;
   const Precision precision_;
+  const Accumulation accumulation_;
   std::vector<double> frequencies_;
   double amplitude_ = 1;
   std::size_t partner_ = 0;

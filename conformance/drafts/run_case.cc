@@ -37,11 +37,11 @@ StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& 
 }
 
 StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
-                                    const std::string& backend, const OpenSession& open) {
+                                    const Backend& backend, const OpenSession& open) {
   CaseReport report;
   report.id = drafter_case.id().ToString();
   report.directory = drafter_case.directory();
-  report.backend = backend;
+  report.backend = backend.name;
   report.precision = precision;
   SessionLimits limits;
   limits.max_batch = 1;
@@ -54,7 +54,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   DM_ASSIGN_OR_RETURN(
       const reference::DrafterWeights weights,
       reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  LocalOracle oracle(drafter_case, weights, precision);
+  LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
   for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
     const CaseStep& step = drafter_case.steps()[s];
     DM_RETURN_IF_ERROR(session.DropFront(0, step.drop_front_rows));
@@ -66,9 +66,11 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
     Collector collector;
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
+    // In exact the comparison with the case is as sharp.
+    const LocalStages local =
+        precision == Precision::kBf16 ? oracle.Step(s, collector.tapped()) : LocalStages();
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, weights, s, precision, collector.tapped(),
-                                  oracle.Step(s, collector.tapped())));
+                        JudgeStep(drafter_case, weights, s, precision, collector.tapped(), local));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
   }
   return report;

@@ -16,6 +16,13 @@
 
 namespace draftmark {
 
+// Who is judged.
+struct Backend {
+  std::string name;  // as in --backend
+  Accumulation accumulation = Accumulation::kFloat32;
+};
+inline const Backend kReferenceBackend = {"reference", Accumulation::kFloat64};
+
 using OpenSession = std::function<StatusOr<std::unique_ptr<DraftSession>>(
     const DrafterCase& drafter_case, const SessionLimits& limits, Precision precision)>;
 
@@ -41,7 +48,7 @@ struct CaseReport {
 // Errors are those of the backend, or of a case that cannot be read; a wrong result is no error but
 // a failed verdict.
 StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
-                                    const std::string& backend, const OpenSession& open);
+                                    const Backend& backend, const OpenSession& open);
 
 // One line for a pass; for a failure the first stage that is off, its worst element, the histogram
 // of its errors and the command that reproduces it. Ends with a newline.

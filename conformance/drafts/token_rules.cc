@@ -54,6 +54,9 @@ class TokenCheck {
     return std::string("unknown drafter kind");
   }
 
+  // Drafts on which float64 was sure enough to fix the token.
+  std::size_t decided() const { return decided_; }
+
  private:
   Status LoadExpected(const std::string& stage) {
     DM_ASSIGN_OR_RETURN(std::optional<ExpectedStage> expected, case_.Expected(step_, stage));
@@ -75,6 +78,11 @@ class TokenCheck {
     return tapped_.find("draft_tokens")->second.values[draft];
   }
   // Float64's token before draft `draft` on its own path.
+  // Whether the case holds what the float64 path needs.
+  bool HasExpected(std::initializer_list<const char*> stages) const {
+    return std::all_of(stages.begin(), stages.end(),
+                       [&](const char* stage) { return expected_.contains(stage); });
+  }
   std::size_t ForcedPrevious(std::size_t draft) const {
     return draft == 0 ? case_.steps()[step_].block_tokens[0]
                       : static_cast<std::size_t>(expected_.at("draft_tokens")[draft - 1]);
@@ -85,18 +93,19 @@ class TokenCheck {
                        draft, Token(draft), of, own);
   }
   // Empty if `choice`, made on float64's path, is float64's or float64 was not sure.
-  std::string AgainstFloat64(std::size_t draft, std::size_t choice, double tolerance) const {
+  std::string AgainstFloat64(std::size_t draft, std::size_t choice, double tolerance) {
     const auto tokens = expected_.find("draft_tokens");
     const auto margins = expected_.find("margin");
-    if (tokens == expected_.end() || static_cast<double>(choice) == tokens->second[draft])
-      return "";
+    if (tokens == expected_.end()) return "";
     const double margin = margins == expected_.end() ? INFINITY : margins->second[draft];
     if (margin <= tolerance) return "";
+    ++decided_;
+    if (static_cast<double>(choice) == tokens->second[draft]) return "";
     return fmt::format("draft {}: token {}, but float64 chose {} with margin {:.6g} above {:.6g}",
                        draft, choice, tokens->second[draft], margin, tolerance);
   }
 
-  std::string CheckPlain() const {
+  std::string CheckPlain() {
     for (std::size_t d = 0; d < drafts_; ++d) {
       const std::size_t own = TieRule(Logits(d));
       if (static_cast<double>(own) != Token(d)) return NotOwnChoice(d, own, "logits");
@@ -105,7 +114,7 @@ class TokenCheck {
     return "";
   }
 
-  std::string CheckMarkov() const {
+  std::string CheckMarkov() {
     const std::size_t vocabulary = case_.config().vocab_size;
     if (!Has("markov.logits", case_.gamma() * vocabulary))
       return "the stage markov.logits was not tapped";
@@ -118,6 +127,8 @@ class TokenCheck {
       // Gated and recurrent heads read hidden rows too: their steps have tests of their own.
       if (vanilla) {
         if (std::string wrong = CheckBiasedRow(d, previous, biased); !wrong.empty()) return wrong;
+        previous = own;
+        if (!HasExpected({"draft_tokens"})) continue;
         std::vector<double> forced(vocabulary);
         for (std::size_t v = 0; v < vocabulary; ++v)
           forced[v] = Logits(d)[v] + MarkovBias(ForcedPrevious(d), v);
@@ -188,7 +199,10 @@ class TokenCheck {
       }
       const auto own = static_cast<std::size_t>(ids[TieRule(scores)]);
       if (static_cast<double>(own) != Token(d)) return NotOwnChoice(d, own, "selector scores");
-      if (std::string wrong = CheckForcedChoice(d, ids); !wrong.empty()) return wrong;
+      if (HasExpected(
+              {"draft_tokens", "selector.candidate_ids", "selector.unary", "selector.scores"})) {
+        if (std::string wrong = CheckForcedChoice(d, ids); !wrong.empty()) return wrong;
+      }
       previous = own;
     }
     return std::string();
@@ -213,7 +227,10 @@ class TokenCheck {
       }
     }
     const auto gap = expected_.find("selector.topk_gap");
-    if (gap == expected_.end() || gap->second[draft] <= 2 * bound_) return "";
+    if (gap == expected_.end() || gap->second[draft] <= 2 * bound_ ||
+        !HasExpected({"selector.candidate_ids"})) {
+      return "";
+    }
     const Rows oracle =
         Rows(expected_.at("selector.candidate_ids")).subspan(draft * ids.size(), ids.size());
     if (std::set<double>(ids.begin(), ids.end()) !=
@@ -243,7 +260,7 @@ class TokenCheck {
     return {score, scale};
   }
 
-  std::string CheckForcedChoice(std::size_t draft, Rows ids) const {
+  std::string CheckForcedChoice(std::size_t draft, Rows ids) {
     std::vector<double> forced;
     for (const double id : ids) {
       forced.push_back(Score(draft, ForcedPrevious(draft), static_cast<std::size_t>(id)).first);
@@ -273,15 +290,20 @@ class TokenCheck {
   const double bound_;
   std::size_t first_row_ = 0;
   std::size_t drafts_ = 0;
+  std::size_t decided_ = 0;
   std::map<std::string, std::vector<double>> expected_;
 };
 
 }  // namespace
 
-StatusOr<std::string> CheckBf16Tokens(const DrafterCase& drafter_case,
-                                      const reference::DrafterWeights& weights, std::size_t step,
-                                      const TappedStages& tapped, double logit_bound) {
-  return TokenCheck(drafter_case, weights, step, tapped, logit_bound).Run();
+StatusOr<TokenFindings> CheckBf16Tokens(const DrafterCase& drafter_case,
+                                        const reference::DrafterWeights& weights, std::size_t step,
+                                        const TappedStages& tapped, double logit_bound) {
+  TokenCheck check(drafter_case, weights, step, tapped, logit_bound);
+  TokenFindings findings;
+  DM_ASSIGN_OR_RETURN(findings.failure, check.Run());
+  findings.decided = check.decided();
+  return findings;
 }
 
 }  // namespace draftmark

@@ -36,11 +36,15 @@ struct TappedStage {
 };
 using TappedStages = std::map<std::string, TappedStage, std::less<>>;
 
-// Empty if the BF16 run's tokens keep all rules; else one line that says which draft breaks which.
-// `logit_bound` is B.
-StatusOr<std::string> CheckBf16Tokens(const DrafterCase& drafter_case,
-                                      const reference::DrafterWeights& weights, std::size_t step,
-                                      const TappedStages& tapped, double logit_bound);
+struct TokenFindings {
+  std::string failure;      // empty if all rules are kept; else one line: which draft breaks which
+  std::size_t decided = 0;  // drafts whose float64 margin is large enough to fix the token
+};
+
+// Checks the tokens of a BF16 run. `logit_bound` is B.
+StatusOr<TokenFindings> CheckBf16Tokens(const DrafterCase& drafter_case,
+                                        const reference::DrafterWeights& weights, std::size_t step,
+                                        const TappedStages& tapped, double logit_bound);
 
 }  // namespace draftmark
 

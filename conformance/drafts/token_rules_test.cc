@@ -50,7 +50,9 @@ class TokenRulesTest : public ::testing::Test {
     bound_ = 1.5 * case_->TorchMaxLogitError(0).value().value();
     return true;
   }
-  std::string Check() { return CheckBf16Tokens(*case_, weights_, 0, tapped_, bound_).value(); }
+  std::string Check() {
+    return CheckBf16Tokens(*case_, weights_, 0, tapped_, bound_).value().failure;
+  }
   double& Value(const std::string& stage, std::size_t row, std::size_t width, std::size_t column) {
     return tapped_[stage].values[row * width + column];
   }

@@ -1,5 +1,7 @@
 #include "conformance/scratch/worked_examples.h"
 
+#include "src/cases/case_id.h"
+
 namespace draftmark {
 namespace {
 
@@ -48,9 +50,22 @@ DflashScratchRequest Seed001(std::uint64_t max_batch) {
   return r;
 }
 
+// Ids are case ids; the layout is part of the system's name.
+std::string Id(DflashLayoutName layout, const std::string& config,
+               std::vector<std::pair<std::string, std::uint64_t>> keys) {
+  CaseId id;
+  id.room = CaseId::Room::kScratch;
+  const bool v2 = layout == DflashLayoutName::kNormative || layout == DflashLayoutName::kAsUpstream;
+  id.system =
+      std::string(v2 ? "dflash_v2-" : "dflash_v1-") + std::string(DflashLayoutNameText(layout));
+  id.subject = config;
+  id.keys = std::move(keys);
+  return id.ToString();
+}
+
 WorkedExample Seed000Doc() {
   return {
-      "scratch/dflash_v1/qwen3.6-35b-a3b-like/layout=doc,ctx_window=16,gamma=16",
+      Id(DflashLayoutName::kDoc, "qwen3.6-35b-a3b-like", {{"ctx_window", 16}, {"gamma", 16}}),
       Seed000(),
       {{"stream_buf", 131072},
        {"norm_buf", 131072},
@@ -78,8 +93,7 @@ WorkedExample Seed000Doc() {
 WorkedExample Seed000Code(DflashLayoutName layout, std::uint64_t args, std::uint64_t logits) {
   DflashScratchRequest r = Seed000();
   r.layout = layout;
-  return {"scratch/dflash_v1/qwen3.6-35b-a3b-like/layout=" +
-              std::string(DflashLayoutNameText(layout)) + ",ctx_window=16,gamma=16",
+  return {Id(layout, "qwen3.6-35b-a3b-like", {{"ctx_window", 16}, {"gamma", 16}}),
           r,
           {{"slot_mapping_dev", 128}, {"option_b_indirect_args_dev", args}, {"logits", logits}}};
 }
@@ -89,7 +103,8 @@ WorkedExample CodeComment() {
   DflashScratchRequest r = Seed000();
   r.geometry.num_hidden_layers = 5;
   r.ctx_window = 512;
-  return {"scratch/dflash_v1/qwen3.6-35b-a3b-like/layers=5,ctx_window=512,gamma=16",
+  return {Id(DflashLayoutName::kDoc, "qwen3.6-35b-a3b-like",
+             {{"layers", 5}, {"ctx_window", 512}, {"gamma", 16}}),
           r,
           {{"fused_kv_out", 5242880}}};
 }
@@ -97,8 +112,8 @@ WorkedExample CodeComment() {
 WorkedExample Seed001OfBands(std::uint64_t nb, std::uint64_t args, std::uint64_t pinned,
                              std::uint64_t logits, std::uint64_t conv_dyn, std::uint64_t conv_tmp,
                              std::uint64_t selector, std::uint64_t hproj, std::uint64_t total) {
-  return {"scratch/dflash_v2/qwen3.8-27b-dflash2/ctx_window=4096,nb=" + std::to_string(nb) +
-              ",gamma=10",
+  return {Id(DflashLayoutName::kNormative, "qwen3.8-27b-dflash2",
+             {{"ctx_window", 4096}, {"nb", nb}, {"gamma", 10}}),
           Seed001(nb),
           {{"stream_buf", 42045440},
            {"norm_buf", 42045440},
@@ -129,19 +144,22 @@ WorkedExample Seed001OfBands(std::uint64_t nb, std::uint64_t args, std::uint64_t
            {"device total", total}}};
 }
 
-// "DSpark (r_m=256, V=248320, gamma=7)".
-WorkedExample Dspark(std::uint64_t version) {
-  DflashScratchRequest r = Seed001(1);
-  r.version = version;
+// "DSpark (r_m=256, V=248320, gamma=7)". conf_out and the Markov buffers are those of one band, however many there are;
+// batched heads size conf_out for all.
+WorkedExample Dspark(DflashLayoutName layout, std::uint64_t nb, bool batched_heads) {
+  DflashScratchRequest r = Seed001(nb);
+  r.version = layout == DflashLayoutName::kDoc ? 1 : 2;
+  r.layout = layout;
   r.geometry.markov_rank = 256;
   r.tensors = {.markov = true, .confidence = true};
   r.gamma = 7;
-  return {"scratch/dflash_v" + std::to_string(version) +
-              "/qwen3.8-27b-dspark/ctx_window=4096,nb=1,gamma=7",
+  r.batched_heads = batched_heads;
+  return {Id(layout, batched_heads ? "qwen3.8-27b-dspark-batched-heads" : "qwen3.8-27b-dspark",
+             {{"ctx_window", 4096}, {"nb", nb}, {"gamma", 7}}),
           r,
           {{"markov_embed", 512},
            {"markov_bias", 496640},
-           {"conf_out", 14},
+           {"conf_out", batched_heads ? nb * 14 : 14},
            {"conv_dyn", 0},
            {"conv_tmp", 0},
            {"sel_vals", 0},
@@ -155,8 +173,7 @@ WorkedExample ManyBands(DflashLayoutName layout, std::uint64_t slot_bytes) {
   r.layout = layout;
   r.ctx_window = 512;
   r.gamma = 16;
-  return {"scratch/dflash_v2/qwen3.8-27b-dflash2/layout=" +
-              std::string(DflashLayoutNameText(layout)) + ",ctx_window=512,nb=64,gamma=16",
+  return {Id(layout, "qwen3.8-27b-dflash2", {{"ctx_window", 512}, {"nb", 64}, {"gamma", 16}}),
           r,
           {{"slot_mapping_dev", slot_bytes},
            {"draft_tokens_dev", 1024 * 4},
@@ -174,8 +191,10 @@ std::vector<WorkedExample> WorkedExamples() {
       CodeComment(),
       Seed001OfBands(1, 12, 40, 4966400, 25600, 102400, 640, 5120, 640238940),
       Seed001OfBands(8, 96, 320, 39731200, 204800, 819200, 5120, 40960, 675944624),
-      Dspark(1),
-      Dspark(2),
+      Dspark(DflashLayoutName::kDoc, 1, false),
+      Dspark(DflashLayoutName::kNormative, 1, false),
+      Dspark(DflashLayoutName::kNormative, 8, false),
+      Dspark(DflashLayoutName::kNormative, 8, true),
       ManyBands(DflashLayoutName::kNormative, 8192),
       ManyBands(DflashLayoutName::kAsUpstream, 4096),
   };

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/base/status_matchers.h"
+#include "src/cases/case_id.h"
 
 namespace draftmark {
 namespace {
@@ -60,6 +61,15 @@ TEST(ScratchChecksTest, ProseOfSeed000) {
   EXPECT_EQ(5u * 2 * 512 * 2048 * 2, 20971520u);
 }
 
+TEST(WorkedExamplesTest, IdsAreCaseIdsAndUnique) {
+  std::set<std::string> seen;
+  for (const WorkedExample& example : WorkedExamples()) {
+    DM_ASSERT_OK_AND_ASSIGN(const CaseId id, ParseCaseId(example.id));
+    EXPECT_EQ(id.ToString(), example.id);
+    EXPECT_TRUE(seen.insert(example.id).second) << example.id;
+  }
+}
+
 // Mutants of the request stand for mutants of the formulas: each must fail somewhere.
 TEST(ScratchChecksTest, MutantsAreCaught) {
   const struct {
@@ -72,10 +82,10 @@ TEST(ScratchChecksTest, MutantsAreCaught) {
        }},
       {"gamma one too wide",
        [](auto& r) { r.gamma = r.gamma.value_or(r.geometry.block_size) + 1; }},
-      {"conf_out for all bands and rows",
-       [](auto& r) {
-         if (r.tensors.confidence) r.geometry.vocab_size += 1;
-       }},
+      {"conf_out for all bands", [](auto& r) { r.batched_heads = true; }},
+      {"conf_out for one band although heads are batched",
+       [](auto& r) { r.batched_heads = false; }},
+      {"one token too many", [](auto& r) { r.geometry.vocab_size += 1; }},
       {"window one too wide", [](auto& r) { r.ctx_window += 1; }},
       {"no selector", [](auto& r) { r.tensors.selector = r.tensors.convs = false; }},
       {"the pair's layout named code-b",

@@ -2,6 +2,7 @@
 // the formulas.
 #include "conformance/sizes/size_rows.h"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,21 @@ INSTANTIATE_TEST_SUITE_P(Golden, SizeRowsFileTest, ::testing::ValuesIn(kFiles),
                          [](const auto& file) {
                            return file.param.first.substr(0, file.param.first.find('.'));
                          });
+
+// All files beside the checkout, also ones that golden/ does not hold.
+TEST(SizeRowsTest, OracleRowsBesideTheCheckoutPass) {
+  const std::string folder =
+      std::string(std::getenv("TEST_SRCDIR")) + "/oracle_cases/cases/buffer_sizes";
+  const StatusOr<std::vector<std::string>> names = RealFileSystem().List(folder);
+  if (!names.ok() || names->empty()) {
+    GTEST_SKIP() << "no ../shared/cases beside this checkout: only the rows in golden/ were run";
+  }
+  for (const std::string& name : *names) {
+    DM_ASSERT_OK_AND_ASSIGN(const RowsReport report, CheckSizeRowsFile(JoinPath(folder, name)));
+    EXPECT_GT(report.rows, 0u) << name;
+    for (const RowMismatch& mismatch : report.mismatches) ADD_FAILURE() << mismatch.ToString();
+  }
+}
 
 TEST(SizeRowsTest, EveryExpectedNumberCounts) {
   const Json good = FlashNext();

@@ -41,6 +41,14 @@ std::string LayerStage(std::uint64_t layer, std::string_view stage);
 // earlier ones.
 std::vector<std::string> StagesInDataFlowOrder(const DrafterConfig& config);
 
+// Shape of a stage of one band: `new_rows` context rows since the last propose, a block of `gamma` rows. Empty for a name
+// that this geometry does not have.
+Shape StageShape(const DrafterConfig& config, std::string_view stage, std::uint64_t new_rows,
+                 std::uint64_t gamma);
+
+// Token ids, as opposed to values: draft_tokens and selector.candidate_ids.
+bool IsIdStage(std::string_view stage);
+
 }  // namespace draftmark
 
 #endif  // DRAFTMARK_SRC_BACKEND_STAGES_H_

@@ -33,5 +33,33 @@ TEST(StagesTest, NamesAreUniqueForEveryKind) {
   }
 }
 
+TEST(StagesTest, ShapesOfEveryKindOfStage) {
+  DrafterConfig c;
+  c.kind = DrafterKind::kDflash2;
+  c.num_hidden_layers = 11;
+  c.hidden_size = 64;
+  c.num_attention_heads = 6;
+  c.num_key_value_heads = 2;
+  c.head_dim = 16;
+  c.vocab_size = 100;
+  c.conv_kernel_size = 3;
+  c.conv_group_size = 16;
+  c.selector_rank = 8;
+  c.selector_top_k = 16;
+  const auto shape = [&](std::string_view stage) { return StageShape(c, stage, 5, 7); };
+  EXPECT_THAT(shape("fc"), ElementsAre(5, 64));
+  EXPECT_THAT(shape("layers.10.k_new"), ElementsAre(12, 2, 16));
+  EXPECT_THAT(shape("layers.0.q_norm"), ElementsAre(7, 6, 16));
+  EXPECT_THAT(shape("layers.0.attn_out"), ElementsAre(7, 96));
+  EXPECT_THAT(shape("layers.3.mlp_conv.dynamic"), ElementsAre(7, 2, 3, 4));
+  EXPECT_THAT(shape("layers.3.mlp_conv.finish"), ElementsAre(7, 64));
+  EXPECT_THAT(shape("logits"), ElementsAre(7, 100));
+  EXPECT_THAT(shape("selector.unary"), ElementsAre(6, 16));
+  EXPECT_THAT(shape("selector.topk_gap"), ElementsAre(6));
+  EXPECT_THAT(shape("draft_tokens"), ElementsAre(6));
+  EXPECT_TRUE(shape("layers.11.k_new").empty());
+  EXPECT_TRUE(shape("markov.logits").empty());  // not of this kind
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "src/backend/stages.h"
@@ -95,7 +94,7 @@ StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem
                       Checkpoint::Open(JoinPath(directory, "model.safetensors"), file_system));
   result.checkpoint_ = std::make_shared<const Checkpoint>(std::move(checkpoint));
   DM_RETURN_IF_ERROR(result.LoadSteps(json, config_path));
-  DM_RETURN_IF_ERROR(result.CheckGoldenNames());
+  DM_RETURN_IF_ERROR(result.CheckGolden());
   result.id_.room = CaseId::Room::kDraft;
   result.id_.subject = IdSafe(BaseName(directory));
   result.id_.keys = {{"gamma", result.gamma()},
@@ -163,30 +162,59 @@ Status DrafterCase::LoadSteps(const Json& json, const std::string& source) {
   return OkStatus();
 }
 
-Status DrafterCase::CheckGoldenNames() const {
+Status DrafterCase::CheckGolden() const {
   // A misspelt stage would never be compared: refuse it instead.
-  std::set<std::string> known;
+  std::map<std::string, std::pair<std::size_t, std::string>> known;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     for (const std::string& stage : StagesInDataFlowOrder(config_)) {
-      known.insert(StepPrefix(s) + stage);
+      known[StepPrefix(s) + stage] = {s, stage};
     }
   }
   std::size_t stages = 0;
   for (const std::string& name : golden_.names()) {
     for (const std::string_view prefix : {kExpectedPrefix, kTorchPrefix}) {
       if (!name.starts_with(prefix)) continue;
-      if (!known.contains(name.substr(prefix.size()))) {
+      const auto found = known.find(name.substr(prefix.size()));
+      if (found == known.end()) {
         return DataLossError(
             fmt::format("{}: tensor {}: not a stage of this {} drafter with {} layers and {} steps",
                         golden_.path(), name, DrafterKindName(config_.kind),
                         config_.num_hidden_layers, steps_.size()));
       }
+      DM_RETURN_IF_ERROR(CheckGoldenStage(name, found->second.first, found->second.second));
       stages += prefix == kExpectedPrefix ? 1 : 0;
     }
   }
   if (stages == 0) {
     return DataLossError(fmt::format("{}: holds no {}step0.* stage to compare with", golden_.path(),
                                      kExpectedPrefix));
+  }
+  return OkStatus();
+}
+
+Status DrafterCase::CheckGoldenStage(const std::string& name, std::size_t step,
+                                     const std::string& stage) const {
+  DM_ASSIGN_OR_RETURN(const TensorView view, golden_.Get(name));
+  const Shape expected = StageShape(config_, stage, steps_[step].new_context_rows, gamma());
+  if (view.shape != expected) {
+    return DataLossError(fmt::format("{}: tensor {}: expected shape {}, found {}", golden_.path(),
+                                     name, ShapeToString(expected), ShapeToString(view.shape)));
+  }
+  const StatusOr<std::vector<double>> values = ToDoubles(view);
+  if (!values.ok()) {
+    return values.status().Annotated(fmt::format("{}: tensor {}", golden_.path(), name));
+  }
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    const double value = (*values)[i];
+    const bool id = IsIdStage(stage);
+    const bool good = id ? value >= 0 && value < static_cast<double>(config_.vocab_size) &&
+                               value == std::floor(value)
+                         : std::isfinite(value);
+    if (good) continue;
+    return DataLossError(fmt::format(
+        "{}: tensor {}: element {} is {}, expected {}", golden_.path(), name,
+        LogicalIndex(view.shape, i), value,
+        id ? fmt::format("a token id below {}", config_.vocab_size) : "a finite number"));
   }
   return OkStatus();
 }

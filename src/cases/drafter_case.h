@@ -68,7 +68,9 @@ class DrafterCase {
   DrafterCase(DrafterConfig config, SafetensorsFile golden)
       : config_(std::move(config)), golden_(std::move(golden)) {}
   Status LoadSteps(const Json& json, const std::string& source);
-  Status CheckGoldenNames() const;
+  Status CheckGolden() const;
+  Status CheckGoldenStage(const std::string& name, std::size_t step,
+                          const std::string& stage) const;
 
   std::string directory_;
   CaseId id_;

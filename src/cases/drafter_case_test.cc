@@ -190,6 +190,37 @@ TEST_F(DrafterCaseTest, InputsMustMatchTheConfig) {
       "holds no f64.step0.*");
 }
 
+TEST_F(DrafterCaseTest, GoldenStagesMustFitTheConfig) {
+  const auto refuse = [&](const std::function<void(Tensors&)>& change, const std::string& part) {
+    SetUp();
+    ChangeGolden(change);
+    ExpectRefused(StatusCode::kDataLoss, "golden.safetensors", part);
+  };
+  const auto set_double = [](OwnedTensor& tensor, double value) {
+    std::memcpy(tensor.bytes.data() + 8, &value, 8);
+  };
+  const auto set_int = [](OwnedTensor& tensor, std::int32_t value) {
+    std::memcpy(tensor.bytes.data() + 8, &value, 4);
+  };
+  refuse(
+      [](Tensors& t) {
+        t["f64.step0.margin"] = {DType::kF64, {3}, std::vector<std::byte>(24)};
+      },
+      "f64.step0.margin: expected shape [15], found [3]");
+  refuse(
+      [](Tensors& t) {
+        t.at("f64.step1.norm").shape = {128, 16};
+      },
+      "f64.step1.norm: expected shape [16, 128], found [128, 16]");
+  refuse([&](Tensors& t) { set_double(t.at("f64.step0.fc"), std::nan("")); },
+         "f64.step0.fc: element [0, 1] is nan");
+  refuse([&](Tensors& t) { set_double(t.at("f64.step0.logits"), INFINITY); }, "f64.step0.logits");
+  for (const std::int32_t token : {-1, 512, 1000000000}) {
+    refuse([&](Tensors& t) { set_int(t.at("f64.step0.draft_tokens"), token); },
+           "f64.step0.draft_tokens: element [2] is");
+  }
+}
+
 TEST(FindDrafterCasesTest, FindsFoldersThatHoldAGolden) {
   EXPECT_EQ(FindDrafterCases(kGolden).size(), 5u);
   EXPECT_EQ(FindDrafterCases(kGolden + "/dflash_yarn"),

@@ -24,19 +24,24 @@ struct VerifyOptions {
   OutputFormat format = OutputFormat::kText;
 };
 
-Status RunDraftCases(const std::vector<std::string>& directories, const VerifyOptions& options,
-                     VerifyReport& report) {
+StatusOr<CaseReport> RunOne(const std::string& directory, const VerifyOptions& options) {
   const Precision precision = options.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
+  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(directory));
+  return RunDrafterCase(drafter_case, precision, kReferenceBackend, OpenReferenceForCase);
+}
+
+void RunDraftCases(const std::vector<std::string>& directories, const VerifyOptions& options,
+                   VerifyReport& report) {
   for (std::size_t i = 0; i < directories.size(); ++i) {
     report.Progress(
         fmt::format("[{}/{}] {} {}", i + 1, directories.size(), directories[i], options.precision));
-    DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(directories[i]));
-    DM_ASSIGN_OR_RETURN(
-        const CaseReport result,
-        RunDrafterCase(drafter_case, precision, options.backend, OpenReferenceForCase));
-    report.AddDraft(result);
+    const StatusOr<CaseReport> result = RunOne(directories[i], options);
+    if (result.ok()) {
+      report.AddDraft(*result);
+    } else {
+      report.AddError(result.status());
+    }
   }
-  return OkStatus();
 }
 
 Status Verify(const VerifyOptions& options, VerifyReport& report) {
@@ -48,7 +53,8 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
       if (found.empty()) found.push_back(path);
       directories.insert(directories.end(), found.begin(), found.end());
     }
-    return RunDraftCases(directories, options, report);
+    RunDraftCases(directories, options, report);
+    return OkStatus();
   }
   std::string golden = options.golden;
   if (golden.empty()) {
@@ -59,7 +65,8 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
   if (directories.empty()) {
     return NotFoundError(fmt::format("{}: holds no drafter case", JoinPath(golden, "drafter")));
   }
-  return RunDraftCases(directories, options, report);
+  RunDraftCases(directories, options, report);
+  return OkStatus();
 }
 
 }  // namespace
@@ -83,10 +90,7 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
   AddFormatOption(*command, options->format);
   command->callback([options, &context] {
     VerifyReport report(context, options->format);
-    if (const Status status = Verify(*options, report); !status.ok()) {
-      context.Fail(status);
-      return;
-    }
+    if (const Status status = Verify(*options, report); !status.ok()) report.AddError(status);
     report.Finish();
   });
 }

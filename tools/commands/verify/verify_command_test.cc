@@ -130,6 +130,20 @@ TEST(VerifyCommandTest, DataErrorsAreExitCode2WithOneLine) {
   }
 }
 
+TEST(VerifyCommandTest, OneUnusableCaseDoesNotStopTheOthers) {
+  const std::vector<std::string> cases = {"/nowhere", kGolden + "/drafter/dflash_softcap"};
+  const Outcome text = Verify(cases);
+  EXPECT_EQ(text.code, 2);
+  EXPECT_THAT(text.err, HasSubstr("/nowhere"));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("PASS draft/dflash_softcap/"),
+                              EndsWith("1 checks passed, 0 failed\n")));
+  const Outcome document = Verify({cases[0], cases[1], "--format", "json"});
+  EXPECT_EQ(document.code, 2);
+  DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(document.out, "stdout"));
+  EXPECT_EQ(json["errors"].size(), 1u);
+  EXPECT_EQ(json["passed"], 1);
+}
+
 TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"--precision", "fp8"}, {"--backend", "cuda13"}, {"--format", "xml"}, {"--nonsense"}}) {

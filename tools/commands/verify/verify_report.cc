@@ -51,6 +51,12 @@ void VerifyReport::AddDraft(const CaseReport& report) {
   if (format_ == OutputFormat::kJson) drafts_.push_back(ReportJson(report));
 }
 
+void VerifyReport::AddError(const Status& status) {
+  if (context_.out_is_terminal) Print("");
+  context_.Fail(status);
+  errors_.push_back(status.message());
+}
+
 void VerifyReport::Finish() {
   if (format_ == OutputFormat::kText) {
     Print(fmt::format("{} checks passed, {} failed\n", passed_, failed_));
@@ -58,11 +64,12 @@ void VerifyReport::Finish() {
     OrderedJson json;
     json["passed"] = passed_;
     json["failed"] = failed_;
+    json["errors"] = std::move(errors_);
     json["groups"] = std::move(groups_);
     json["drafts"] = std::move(drafts_);
-    context_.out << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+    PrintJson(context_.out, json);
   }
-  if (failed_ > 0) context_.exit_code = kExitMismatch;
+  if (failed_ > 0 && context_.exit_code == kExitGood) context_.exit_code = kExitMismatch;
 }
 
 }  // namespace draftmark

@@ -23,6 +23,8 @@ class VerifyReport {
   void AddGroup(const std::string& suite, const std::string& subject, std::size_t checks,
                 const std::vector<std::string>& failures);
   void AddDraft(const CaseReport& report);
+  // Data that could not be used: one line on the error stream, exit code 2 in the end, and the rest goes on.
+  void AddError(const Status& status);
   // Prints the totals (last line `N checks passed, N failed`) and sets the exit code.
   void Finish();
 
@@ -33,6 +35,7 @@ class VerifyReport {
   OutputFormat format_;
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
+  OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();
   OrderedJson drafts_ = OrderedJson::array();
 };
