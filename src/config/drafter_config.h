@@ -9,11 +9,15 @@
 // Reads Hugging Face drafter configs (flat, with a `dflash_config` object, and the `speculators`
 // layout), one entry of spec/drafter_configs.json, and the config.json of an oracle case (keys
 // `kind` and `steps`; the defaults of cases/README.md). Rules: spec/model_config.md section 7 and
-// spec/drafter.md sections 1, 2 and 4.3 to 4.4. A plain value type. Errors name file, key, expected
-// and found; codes: NOT_FOUND (a key is absent), INVALID_ARGUMENT (wrong type, range or
-// contradiction), UNIMPLEMENTED (a drafter that spec/drafter.md does not describe), OUT_OF_RANGE (a
-// product does not fit 64 bits), DATA_LOSS (not JSON). Functions are pure but for Load, and
-// thread-safe.
+// spec/drafter.md sections 1, 2 and 4.3 to 4.4. A plain value type; the functions are pure but for
+// Load, and thread-safe.
+//
+// Errors name file, key, expected and found:
+//   NOT_FOUND         a key is absent
+//   INVALID_ARGUMENT  wrong type, range or contradiction
+//   UNIMPLEMENTED     a drafter that spec/drafter.md does not describe
+//   OUT_OF_RANGE      a product does not fit 64 bits
+//   DATA_LOSS         not JSON
 #ifndef DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 #define DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 

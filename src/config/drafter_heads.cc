@@ -110,7 +110,7 @@ Status ReadConvention(const DrafterLayout& layout, DrafterConfig& config) {
     config.sample_from_anchor = config.kind == DrafterKind::kDspark;
   } else {
     // Section 7: any one of the signs of DSpark, or the flag, makes it B. So a flag that is false
-    // takes nothing back: in a DSpark file it is the class default that was saved along.
+    // takes nothing back in a DSpark file.
     config.sample_from_anchor =
         config.kind == DrafterKind::kDspark || sample_from_anchor.value_or(false);
   }

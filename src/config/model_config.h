@@ -7,10 +7,14 @@
 // of the families of spec/model_config.md section 2, plus Mistral's params.json. Counts and widths
 // are in elements, heads, experts or ranks. Nothing is guessed: where a class default or another
 // engine fills in a missing key, the answer here is an error (section 5), and a config that comes
-// back is consistent. Errors name file, key, expected and found; codes: NOT_FOUND (a required key
-// is absent), INVALID_ARGUMENT (wrong type, range or contradiction), UNIMPLEMENTED (unknown
-// family), OUT_OF_RANGE (a product does not fit 64 bits), DATA_LOSS (not JSON). A plain value type;
-// the functions are pure but for Load, and thread-safe.
+// back is consistent. A plain value type; the functions are pure but for Load, and thread-safe.
+//
+// Errors name file, key, expected and found:
+//   NOT_FOUND         a required key is absent
+//   INVALID_ARGUMENT  wrong type, range or contradiction
+//   UNIMPLEMENTED     unknown family
+//   OUT_OF_RANGE      a product does not fit 64 bits
+//   DATA_LOSS         not JSON
 #ifndef DRAFTMARK_SRC_CONFIG_MODEL_CONFIG_H_
 #define DRAFTMARK_SRC_CONFIG_MODEL_CONFIG_H_
 
