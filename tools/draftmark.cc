@@ -16,6 +16,12 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  return draftmark::RunDraftmark(std::vector<std::string>(argv + 1, argv + argc), std::cout,
-                                 std::cerr, isatty(STDOUT_FILENO) != 0);
+  const int code = draftmark::RunDraftmark(std::vector<std::string>(argv + 1, argv + argc),
+                                           std::cout, std::cerr, isatty(STDOUT_FILENO) != 0);
+  // A full disk or a closed pipe must not look like success.
+  if (!std::cout.flush()) {
+    std::cerr << "draftmark: cannot write to standard output\n";
+    return 2;
+  }
+  return code;
 }

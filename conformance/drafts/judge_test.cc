@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "conformance/drafts/run_case.h"
+#include "src/base/file_system.h"
+#include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/tensor/bfloat16.h"
 
@@ -208,6 +211,56 @@ TEST(JudgeTest, AnFp32BackendMayFallToTheOtherSideOfAMidpoint) {
       EXPECT_EQ(verdicts.front().passed(), allowed) << verdicts.front().failure;
     }
   }
+}
+
+TEST(JudgeTest, BoundsFollowTheRecordedErrors) {
+  // The contract's arithmetic, on recorded errors made up for it: k_new by its k_norm, others capped at 0.02, 0.03 at most.
+  const std::string directory = std::string(std::getenv("TEST_TMPDIR")) + "/bounds";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  for (const char* file : {"model.safetensors", "golden.safetensors"}) {
+    std::filesystem::copy_file(GoldenCase("dflash_softcap/") + file, directory + "/" + file);
+  }
+  Json config =
+      ParseJson(ReadTextFile(GoldenCase("dflash_softcap/config.json")).value(), "config.json")
+          .value();
+  Json& errors = config["torch_bf16_relative_error"];
+  errors["step0.layers.0.k_norm"] = 0.25;
+  errors["step0.layers.0.k_new"] = 0.001;
+  errors["step0.norm"] = 0.5;
+  errors["step0.logits"] = 0.01;
+  ASSERT_THAT(WriteTextFile(directory + "/config.json", config.dump()), IsOk());
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(directory));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport report,
+      RunDrafterCase(drafter_case, Precision::kBf16, kReferenceBackend, OpenReferenceForCase));
+  std::map<std::string, double> bounds;
+  for (const StageVerdict& verdict : report.verdicts) bounds[verdict.Name()] = verdict.bound;
+  EXPECT_DOUBLE_EQ(bounds["step0.layers.0.k_new"], 1.5 * 0.25);   // its k_norm, and no cap
+  EXPECT_DOUBLE_EQ(bounds["step0.layers.0.k_norm"], 1.5 * 0.02);  // capped
+  EXPECT_DOUBLE_EQ(bounds["step0.norm"], 1.5 * 0.02);
+  EXPECT_DOUBLE_EQ(bounds["step0.logits"], 1.5 * 0.01);
+}
+
+TEST(JudgeTest, AnFcThatIsBetterThanItsRoundingCanBeFails) {
+  const std::string directory = std::string(std::getenv("TEST_TMPDIR")) + "/below";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  for (const char* file : {"model.safetensors", "golden.safetensors"}) {
+    std::filesystem::copy_file(GoldenCase("dflash_softcap/") + file, directory + "/" + file);
+  }
+  Json config =
+      ParseJson(ReadTextFile(GoldenCase("dflash_softcap/config.json")).value(), "config.json")
+          .value();
+  Json& recorded = config["torch_bf16_relative_error"]["step0.fc"];
+  recorded = recorded.get<double>() * 1.05;  // the run is 5 % better than PyTorch was
+  ASSERT_THAT(WriteTextFile(directory + "/config.json", config.dump()), IsOk());
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(directory));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const CaseReport report,
+      RunDrafterCase(drafter_case, Precision::kBf16, kReferenceBackend, OpenReferenceForCase));
+  ASSERT_NE(report.FirstFailure(), nullptr);
+  EXPECT_EQ(report.FirstFailure()->Name(), "step0.fc");
 }
 
 TEST(JudgeTest, WrongWidthOfOneStageFails) {

@@ -224,7 +224,8 @@ void LocalOracle::Attention(std::size_t step, std::uint64_t layer) {
                 : call.start + static_cast<std::int64_t>(m - context_positions_.size());
         const std::int64_t distance = position - key_position;
         const bool sliding = config_.layer_types[layer] == LayerType::kSlidingAttention;
-        const auto window = static_cast<std::int64_t>(config_.sliding_window.value_or(0));
+        const auto window = static_cast<std::int64_t>(
+            std::min<std::uint64_t>(config_.sliding_window.value_or(0), INT64_MAX));
         if (config_.layer_causal[layer] && distance < 0) continue;
         if (sliding && (distance >= window || distance <= -window)) continue;
         double dot = 0;

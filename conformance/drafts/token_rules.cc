@@ -266,6 +266,18 @@ class TokenCheck {
       forced.push_back(Score(draft, ForcedPrevious(draft), static_cast<std::size_t>(id)).first);
     }
     const auto choice = static_cast<std::size_t>(ids[TieRule(forced)]);
+    // Where the 17th logit is near, float64's token may have left this run's candidates, or another one entered.
+    const auto gap = expected_.find("selector.topk_gap");
+    const Rows oracle =
+        Rows(expected_.at("selector.candidate_ids")).subspan(draft * ids.size(), ids.size());
+    const auto among = [](Rows values, double id) {
+      return std::find(values.begin(), values.end(), id) != values.end();
+    };
+    if (gap != expected_.end() && gap->second[draft] <= 2 * bound_ &&
+        (!among(ids, expected_.at("draft_tokens")[draft]) ||
+         !among(oracle, static_cast<double>(choice)))) {
+      return "";
+    }
     // The bilinear term carries the rounding of H on top of the logits' error: how much, the
     // oracle's own candidates say.
     const Rows oracle_ids =

@@ -63,7 +63,7 @@ FileSystem& RealFileSystem();
 
 // A whole file as text. Files above `max_bytes` are refused: configs are small, and a wrong path
 // should not fill memory.
-inline constexpr std::uint64_t kLargestTextFile = std::uint64_t{256} << 20;
+inline constexpr std::uint64_t kLargestTextFile = std::uint64_t{64} << 20;
 StatusOr<std::string> ReadTextFile(const std::string& path,
                                    FileSystem& file_system = RealFileSystem(),
                                    std::uint64_t max_bytes = kLargestTextFile);

@@ -145,7 +145,7 @@ TEST_F(DrafterCaseTest, StepsMustMakeSense) {
          "at most the 24 rows");
   refuse([](Json& c) { c["steps"].push_back(c["steps"][1]); }, kNotFound,
          "step2.inputs.target_hidden");
-  refuse([](Json& c) { c["steps"].erase(1); }, kDataLoss, "f64.step1.");
+  refuse([](Json& c) { c["steps"].erase(1); }, kDataLoss, "step1.");
   refuse([](Json& c) { c["torch_bf16_relative_error"]["step0.fc"] = "x"; }, kInvalidArgument,
          "step0.fc");
   refuse([](Json& c) { c["torch_bf16_relative_error"]["step0.fc"] = -0.5; }, kInvalidArgument,
@@ -183,11 +183,18 @@ TEST_F(DrafterCaseTest, InputsMustMatchTheConfig) {
          "not a stage of this dflash");
   refuse([](Tensors& t) { t["f64.step0.layers.1.q_norm"] = t.at("f64.step0.margin"); },
          "with 1 layers");
-  refuse(
-      [](Tensors& t) {
-        std::erase_if(t, [](const auto& e) { return e.first.starts_with("f64."); });
-      },
-      "holds no f64.step0.*");
+  refuse([](Tensors& t) { t["f65.step0.fc"] = t.at("f64.step0.fc"); }, "f65.step0.fc: neither");
+  refuse([](Tensors& t) { t["step2.inputs.start"] = t.at("step1.inputs.start"); },
+         "step2.inputs.start: neither");
+  for (const char* step : {"f64.step0.", "f64.step1."}) {
+    refuse([&](Tensors& t) { t.erase(std::string(step) + "draft_tokens"); },
+           std::string(step) + "draft_tokens: required");
+    refuse(
+        [&](Tensors& t) {
+          std::erase_if(t, [&](const auto& e) { return e.first.starts_with(step); });
+        },
+        std::string(step) + "draft_tokens: required");
+  }
 }
 
 TEST_F(DrafterCaseTest, GoldenStagesMustFitTheConfig) {

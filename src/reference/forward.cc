@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "src/reference/conv.h"
 #include "src/reference/elementwise.h"
@@ -109,7 +110,9 @@ Visibility Forward<N>::VisibilityOf(std::uint64_t layer) const {
   Visibility visibility;
   visibility.causal = config_.layer_causal[layer];
   visibility.sliding = config_.layer_types[layer] == LayerType::kSlidingAttention;
-  visibility.window = static_cast<std::int64_t>(config_.sliding_window.value_or(0));
+  // A window beyond every distance is no window; beyond int64 it must not turn negative.
+  visibility.window = static_cast<std::int64_t>(std::min<std::uint64_t>(
+      config_.sliding_window.value_or(0), std::numeric_limits<std::int64_t>::max()));
   return visibility;
 }
 

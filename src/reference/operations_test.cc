@@ -1,5 +1,6 @@
 // Operations against direct formulas, hand-checked vectors (spec/drafter.md section 12) and their
 // rounding points.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -220,6 +221,29 @@ TEST(RopeTest, YarnFrequenciesAndAmplitude) {
   EXPECT_EQ(plain.amplitude, 1);
 }
 
+TEST(RopeTest, YarnAtItsEdges) {
+  RopeConfig rope = Rope(10000);
+  rope.type = "yarn";
+  rope.factor = 8;
+  DM_ASSERT_OK_AND_ASSIGN(const RopeTable plain, MakeRopeTable(Rope(10000), 32));
+  // A short original context: both ends of the ramp fall below pair 0 and are held there.
+  rope.original_max_position_embeddings = 4;
+  DM_ASSERT_OK_AND_ASSIGN(const RopeTable low, MakeRopeTable(rope, 32));
+  EXPECT_EQ(low.frequency[0], plain.frequency[0]);  // ramp 0 at the end itself, not NaN
+  for (std::size_t i = 1; i < 16; ++i)
+    EXPECT_DOUBLE_EQ(low.frequency[i], plain.frequency[i] / 8) << i;
+  // A very long one: the upper end stays at the last dimension (31), so that the ramp still rises.
+  rope.original_max_position_embeddings = 1e30;
+  rope.beta_fast = 1e24;
+  DM_ASSERT_OK_AND_ASSIGN(const RopeTable high, MakeRopeTable(rope, 32));
+  const double start =
+      std::floor(32 * std::log(1e30 / (2 * std::numbers::pi * 1e24)) / (2 * std::log(10000.0)));
+  for (std::size_t i = 0; i < 16; ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - start) / (31 - start), 0.0, 1.0);
+    EXPECT_DOUBLE_EQ(high.frequency[i], plain.frequency[i] * (ramp / 8 + 1 - ramp)) << i;
+  }
+}
+
 TEST(RopeTest, Bf16UsesFp32AnglesAndRoundsOnce) {
   DM_ASSERT_OK_AND_ASSIGN(const RopeTable table, MakeRopeTable(Rope(1e6), 64));
   const std::vector<BFloat16> before = RandomBf16(7, 64, 3);
@@ -334,6 +358,36 @@ TEST(AttentionTest, SinkJoinsTheDenominatorOnly) {
                                std::vector<std::int64_t>{0}, {}, out);
   EXPECT_DOUBLE_EQ(out[0], 6 / (1 + std::exp(0.5 - 2)));
   EXPECT_NEAR(out[1], 0, 1e-80);  // the sink takes all, without overflow
+}
+
+TEST(AttentionTest, HugeSinkDoesNotOverflow) {
+  TestCache cache(1, 1, 0.0);
+  cache->Write(0, 0, std::vector<double>{1}, std::vector<double>{6});
+  const std::vector<BFloat16> sinks = Bf16({4096});  // exp(4096) is no double
+  std::vector<double> out(1);
+  PagedAttention<ExactNumeric>(std::vector<double>{2}, {1, 1, 1, sinks}, *cache, 0,
+                               std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
+                               std::vector<std::int64_t>{0}, {}, out);
+  EXPECT_EQ(out[0], 0);
+}
+
+TEST(AttentionTest, OutputIsRoundedToNearestEven) {
+  // Equal keys: the mean of the values, chosen to lie between BF16 numbers.
+  std::vector<BFloat16> keys(16 * 2, BFloat16::FromDouble(1)), values(16 * 2);
+  const double ulp = std::ldexp(1, -7);
+  const std::vector<std::pair<double, double>> pairs = {
+      {1, 1 + ulp}, {1 + ulp, 1 + 2 * ulp}};  // midpoints: down, up
+  for (std::size_t m = 0; m < 2; ++m) {
+    values[m * 2] = BFloat16::FromDouble(m == 0 ? pairs[0].first : pairs[0].second);
+    values[m * 2 + 1] = BFloat16::FromDouble(m == 0 ? pairs[1].first : pairs[1].second);
+  }
+  const PagedCache<BFloat16> cache(1, 1, 2, keys.data(), values.data());
+  std::vector<BFloat16> out(2);
+  PagedAttention<Bf16Numeric>(Bf16({1, 1}), {1, 1, 2}, cache, 0, std::vector<std::uint32_t>{0},
+                              std::vector<std::int64_t>{1}, std::vector<std::int64_t>{0, 1}, {},
+                              out);
+  EXPECT_EQ(out[0].ToDouble(), 1);
+  EXPECT_EQ(out[1].ToDouble(), 1 + 2 * ulp);  // truncation would give 1 + ulp
 }
 
 TEST(AttentionTest, LargeScoresDoNotOverflow) {

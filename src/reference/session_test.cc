@@ -265,6 +265,26 @@ TEST_P(BothPrecisionsTest, VersionOneMasksCountSlots) {
   EXPECT_NE(run(1, 40), run(2, 40));  // by position the window of 9 holds no context any more
 }
 
+TEST_P(BothPrecisionsTest, AHugeWindowIsNoWindow) {
+  DrafterConfig config = SmallDrafterConfig();
+  config.layer_causal = {false, false};
+  const auto run = [&](const DrafterConfig& c) {
+    const auto session = Open(c, Limits(), GetParam());
+    EXPECT_THAT(Append(*session, 0, 1, 0, 30), IsOk());
+    const BlockRequest block = Block(0, 3, 30);
+    Collector collector;
+    EXPECT_THAT(session->Propose({&block, 1}, &collector), IsOk());
+    return collector.stages;
+  };
+  DrafterConfig full = config;
+  full.layer_types = {LayerType::kFullAttention, LayerType::kFullAttention};
+  for (const std::uint64_t window :
+       {std::uint64_t{1} << 62, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    config.sliding_window = window;
+    EXPECT_EQ(run(config), run(full)) << window;
+  }
+}
+
 TEST_P(BothPrecisionsTest, PathWithoutACacheGivesTheSameStages) {
   const DrafterConfig config = SmallDrafterConfig();
   const auto paged = Open(config, Limits(1, 64), GetParam());
