@@ -1,4 +1,4 @@
-// Reading and writing safetensors files (https://huggingface.co/docs/safetensors: an 8-byte
+// Reading and writing files of the safetensors format, version as of its package 0.8.0 (an 8-byte
 // little-endian header length, a JSON header, the data).
 //
 //   DM_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open("model.safetensors"));
