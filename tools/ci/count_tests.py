@@ -24,6 +24,7 @@ class Counts:
     failed: int = 0
     skipped: int = 0
     problems: list = dataclasses.field(default_factory=list)
+    skips: list = dataclasses.field(default_factory=list)  # one line each: what, and why
 
     def fail(self, number, problem):
         self.failed += number
@@ -33,9 +34,18 @@ class Counts:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+def skip_reason(case):
+    """Why a case was skipped, as one line: the last line of the message (the first names source and line)."""
+    element = case.find("skipped")
+    text = "" if element is None else (element.get("message") or element.text or "")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason given"
+
+
 def count_cases(path):
-    """(passed, failed, skipped) of one test.xml."""
-    passed = failed = skipped = 0
+    """(passed, failed, reasons of the skipped) of one test.xml."""
+    passed = failed = 0
+    skipped = []
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             failed += 1
@@ -44,7 +54,7 @@ def count_cases(path):
             or case.get("status") == "notrun"
             or case.get("result") in ("skipped", "suppressed")
         ):
-            skipped += 1
+            skipped.append(f"{case.get('classname', '')}.{case.get('name', '')}: {skip_reason(case)}")
         else:
             passed += 1
     return passed, failed, skipped
@@ -61,12 +71,13 @@ def count_result(label, result, counts):
     """Adds one run of one test (or of one of its shards)."""
     path = test_xml_path(result)
     try:
-        passed, failed, skipped = count_cases(path) if path else (0, 0, 0)
+        passed, failed, skipped = count_cases(path) if path else (0, 0, [])
     except (OSError, xml.etree.ElementTree.ParseError) as error:
-        path, passed, failed, skipped = None, 0, 0, 0
+        path, passed, failed, skipped = None, 0, 0, []
         print(f"{label}: {error}")
     counts.passed += passed
-    counts.skipped += skipped
+    counts.skipped += len(skipped)
+    counts.skips += [f"skipped {label} {line}" for line in skipped]
     if failed:
         counts.fail(failed, f"{label}: {failed} failed")
     elif result.get("status") != "PASSED":
@@ -95,6 +106,7 @@ def count_events(events):
                 counts.fail(1, f"{label}: did not build ({event['aborted'].get('reason', 'aborted')})")
             elif label in tests:
                 counts.skipped += 1
+                counts.skips.append(f"skipped {label}: cannot be built on this machine")
         elif kind == "targetCompleted" and not event.get("completed", {}).get("success"):
             build_failures += 1
             counts.fail(1, f"{label}: did not build")
@@ -139,8 +151,9 @@ def main(arguments):
         total.failed += counts.failed
         total.skipped += counts.skipped
         total.problems += counts.problems
-    for problem in total.problems:
-        print(problem)
+        total.skips += counts.skips
+    for line in total.skips + total.problems:
+        print(line)
     print(total)
     return 1 if total.failed else 0
 

@@ -94,6 +94,16 @@ class CountTestsTest(unittest.TestCase):
             2, 1, 2,
         )
 
+    def test_every_skip_names_its_case_and_reason(self):
+        xml = (
+            '<testsuites><testsuite name="S"><testcase name="A" classname="S" status="run" result="skipped">'
+            '<skipped message="a.cc:3&#x0A;no GPU here"/></testcase>'
+            '<testcase name="B" classname="S" status="notrun" result="suppressed"/></testsuite></testsuites>'
+        )
+        events = [configured("//t:a"), built("//t:a"), self.result("//t:a", xml), finished("SUCCESS")]
+        counts = self.expect(events, 0, 0, 2)
+        self.assertEqual(counts.skips, ["skipped //t:a S.A: no GPU here", "skipped //t:a S.B: no reason given"])
+
     def test_crash_counts_as_failed(self):
         events = [configured("//t:a"), built("//t:a"), self.result("//t:a", CRASH_XML, "FAILED")]
         self.expect(events + [finished("TESTS_FAILED")], 0, 1, 0)

@@ -16,6 +16,11 @@ bool IsGolden(const std::string& path) {
 }  // namespace
 
 StatusOr<std::string> FindGoldenDirectory() {
+  // Whoever names a workspace means its data, wherever he stands.
+  if (const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY")) {
+    const std::string candidate = JoinPath(workspace, "golden");
+    if (IsGolden(candidate)) return candidate;
+  }
   std::error_code error;  // the overloads that do not throw
   // Relative paths upwards, so that reproduction lines stay short.
   std::string up;
@@ -26,10 +31,6 @@ StatusOr<std::string> FindGoldenDirectory() {
     if (IsGolden(candidate)) return candidate;
     if (folder == folder.parent_path()) break;
     up += "../";
-  }
-  if (const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY")) {
-    const std::string candidate = JoinPath(workspace, "golden");
-    if (IsGolden(candidate)) return candidate;
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {

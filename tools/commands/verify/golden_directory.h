@@ -8,9 +8,9 @@
 
 namespace draftmark {
 
-// Looks for a folder `golden` with a `drafter` folder in it: in the working directory and its
-// parents, in the workspace of a `bazel run`, and in the program's runfiles. NOT_FOUND says so and
-// names the option that helps.
+// Looks for a folder `golden` with a `drafter` folder in it: in the workspace of a `bazel run` (or of
+// tools/run), in the working directory and its parents, and in the program's runfiles. NOT_FOUND
+// says so and names the option that helps.
 StatusOr<std::string> FindGoldenDirectory();
 
 }  // namespace draftmark
