@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,26 +9,13 @@
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
-#include "tools/commands/run.h"
+#include "tools/commands/run_command.h"
 
 namespace draftmark {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-struct Result {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-Result RunCommand(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int exit_code = RunDraftmark(std::move(arguments), out, err);
-  return {exit_code, out.str(), err.str()};
-}
 
 constexpr char kConfigs[] = "golden/configs/";
 
@@ -39,9 +25,9 @@ TEST(ConfigCommandTest, EveryGoldenFileAsJson) {
     const bool target = std::string(group) == "targets";
     for (const auto& [name, item] : expected[group].items()) {
       SCOPED_TRACE(name);
-      const Result result =
+      const CommandResult result =
           RunCommand({"config", kConfigs + item["file"].get<std::string>(), "--format", "json"});
-      ASSERT_EQ(result.exit_code, 0) << result.err;
+      ASSERT_EQ(result.code, 0) << result.err;
       EXPECT_EQ(result.err, "");
       const Json json = Json::parse(result.out);
       Json wanted;
@@ -59,14 +45,15 @@ TEST(ConfigCommandTest, EveryGoldenFileAsJson) {
 }
 
 TEST(ConfigCommandTest, TextIsATable) {
-  const Result target = RunCommand({"config", std::string(kConfigs) + "qwen3_8b.json"});
-  EXPECT_EQ(target.exit_code, 0);
+  const CommandResult target = RunCommand({"config", std::string(kConfigs) + "qwen3_8b.json"});
+  EXPECT_EQ(target.code, 0);
   EXPECT_THAT(target.out, AllOf(HasSubstr("family  qwen3\n"), HasSubstr("config\n"),
                                 HasSubstr("  hidden_size                      4096\n"),
                                 HasSubstr("  attn_gated                       false\n")));
-  const Result drafter = RunCommand({"config", std::string(kConfigs) + "drafter_configs.json",
-                                     "--entry", "z-lab/Kimi-K2.5-DFlash"});
-  EXPECT_EQ(drafter.exit_code, 0);
+  const CommandResult drafter =
+      RunCommand({"config", std::string(kConfigs) + "drafter_configs.json", "--entry",
+                  "z-lab/Kimi-K2.5-DFlash"});
+  EXPECT_EQ(drafter.code, 0);
   EXPECT_THAT(drafter.out,
               AllOf(HasSubstr("  target_layer_ids             1, 12, 24, 35, 47, 58\n"),
                     HasSubstr("  sliding_window               -\n"), HasSubstr("details\n"),
@@ -78,8 +65,8 @@ TEST(ConfigCommandTest, FlatJson) {
   const Json expected = Json::parse(ReadTextFile(std::string(kConfigs) + "expected.json").value());
   const std::string path = folder.Path("flat.json");
   ASSERT_THAT(WriteTextFile(path, expected["targets"]["kimi_k3"]["config"].dump()), IsOk());
-  const Result result = RunCommand({"config", path, "--format=json"});
-  EXPECT_EQ(result.exit_code, 0);
+  const CommandResult result = RunCommand({"config", path, "--format=json"});
+  EXPECT_EQ(result.code, 0);
   const Json json = Json::parse(result.out);
   EXPECT_EQ(json["family"], "flat");
   EXPECT_EQ(json["config"], expected["targets"]["kimi_k3"]["config"]);
@@ -115,16 +102,16 @@ TEST(ConfigCommandTest, ErrorsHaveCodeTwoAndOneLine) {
   };
   for (const auto& [arguments, message] : cases) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(arguments, " ")));
-    const Result result = RunCommand(arguments);
-    EXPECT_EQ(result.exit_code, 2);
+    const CommandResult result = RunCommand(arguments);
+    EXPECT_EQ(result.code, 2);
     EXPECT_THAT(result.err, HasSubstr(message));
     EXPECT_EQ(result.out, "");
   }
 }
 
 TEST(ConfigCommandTest, Help) {
-  const Result result = RunCommand({"config", "--help"});
-  EXPECT_EQ(result.exit_code, 0);
+  const CommandResult result = RunCommand({"config", "--help"});
+  EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("FILE"), HasSubstr("--entry"), HasSubstr("--format")));
 }
 

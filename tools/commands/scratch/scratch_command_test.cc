@@ -1,8 +1,8 @@
 // `draftmark scratch`, in-process.
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -10,7 +10,7 @@
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
-#include "tools/commands/run.h"
+#include "tools/commands/run_command.h"
 
 namespace draftmark {
 namespace {
@@ -20,21 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-struct Result {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Result Scratch(std::vector<std::string> arguments) {
+CommandResult Scratch(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "scratch");
-  std::ostringstream out;
-  std::ostringstream err;
-  Result result;
-  result.code = RunDraftmark(std::move(arguments), out, err);
-  result.out = out.str();
-  result.err = err.str();
-  return result;
+  return RunCommand(std::move(arguments));
 }
 
 constexpr char kCatalogue[] = "golden/configs/drafter_configs.json";
@@ -52,7 +40,7 @@ std::vector<std::string> Arguments(const std::string& file, const std::string& v
 
 Json JsonOf(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--format", "json"});
-  const Result result = Scratch(arguments);
+  const CommandResult result = Scratch(arguments);
   EXPECT_EQ(result.code, 0) << result.err;
   return result.code == 0 ? Json::parse(result.out) : Json();
 }
@@ -100,7 +88,7 @@ TEST(ScratchCommandTest, AsUpstreamWarnsWhereTooSmall) {
        {std::vector<std::string>{"--gamma", "16", "--as-upstream"},
         {"--gamma", "16", "--layout", "as-upstream"}}) {
     const std::vector<std::string> arguments = Arguments(kQwen27bDflash2, "2", "512", "64", more);
-    const Result text = Scratch(arguments);
+    const CommandResult text = Scratch(arguments);
     EXPECT_EQ(text.code, 0);
     EXPECT_THAT(text.err, AllOf(HasSubstr("draftmark: warning: "), HasSubstr("slot_mapping_dev")));
     EXPECT_THAT(text.out, HasSubstr("DOES NOT HOLD"));
@@ -122,7 +110,7 @@ TEST(ScratchCommandTest, BatchedHeads) {
 }
 
 TEST(ScratchCommandTest, TextIsATable) {
-  const Result result = Scratch(Arguments(kQwen8b, "2", "512", "2"));
+  const CommandResult result = Scratch(Arguments(kQwen8b, "2", "512", "2"));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(
       result.out,
@@ -133,7 +121,7 @@ TEST(ScratchCommandTest, TextIsATable) {
 
 TEST(ScratchCommandTest, UsageErrors) {
   const auto fails = [](const std::vector<std::string>& arguments, const std::string& message) {
-    const Result result = Scratch(arguments);
+    const CommandResult result = Scratch(arguments);
     EXPECT_EQ(result.code, 2) << message;
     EXPECT_THAT(result.err, HasSubstr(message));
     EXPECT_THAT(result.out, IsEmpty());

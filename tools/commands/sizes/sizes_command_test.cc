@@ -1,7 +1,7 @@
 // `draftmark sizes`, in-process.
 #include <algorithm>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -9,7 +9,7 @@
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
-#include "tools/commands/run.h"
+#include "tools/commands/run_command.h"
 
 namespace draftmark {
 namespace {
@@ -19,21 +19,9 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Result {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Result Sizes(std::vector<std::string> arguments) {
+CommandResult Sizes(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "sizes");
-  std::ostringstream out;
-  std::ostringstream err;
-  Result result;
-  result.code = RunDraftmark(std::move(arguments), out, err);
-  result.out = out.str();
-  result.err = err.str();
-  return result;
+  return RunCommand(std::move(arguments));
 }
 
 std::string WriteTemporary(const std::string& name, const std::string& text) {
@@ -76,7 +64,7 @@ TEST(SizesCommandTest, JsonOfEveryRowIsTheRow) {
   for (const char* file : {"models_qwen_dense.json", "models_mamba_mla_hc.json", "lora_and_q2.json",
                            "scratch_boundaries.json", "synthetic_edges.json"}) {
     for (const Json& row : Rows(file)) {
-      const Result result = Sizes(With(ArgumentsOf(row), {"--format", "json"}));
+      const CommandResult result = Sizes(With(ArgumentsOf(row), {"--format", "json"}));
       ASSERT_EQ(result.code, 0) << row["name"] << result.err;
       const Json json = Json::parse(result.out);
       EXPECT_EQ(json["buffers"], row["expected"]) << row["name"];
@@ -90,7 +78,7 @@ TEST(SizesCommandTest, JsonOfEveryRowIsTheRow) {
 
 TEST(SizesCommandTest, OverflowRowsAreDataErrors) {
   for (const Json& row : Rows("overflow_errors.json")) {
-    const Result result = Sizes(ArgumentsOf(row));
+    const CommandResult result = Sizes(ArgumentsOf(row));
     EXPECT_EQ(result.code, 2) << row["name"];
     EXPECT_THAT(result.out, IsEmpty());
     EXPECT_THAT(result.err, AllOf(HasSubstr(row["name"].get<std::string>() + ".json: "),
@@ -100,7 +88,7 @@ TEST(SizesCommandTest, OverflowRowsAreDataErrors) {
 }
 
 TEST(SizesCommandTest, TextIsATableForPeople) {
-  const Result result = Sizes(With({kLlama}, kNumbers));
+  const CommandResult result = Sizes(With({kLlama}, kNumbers));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("golden/configs/llama_3_1_8b.json (llama)"),
@@ -117,7 +105,8 @@ TEST(SizesCommandTest, BatchedDecodeNeedsEnoughRows) {
 
 TEST(SizesCommandTest, SmCountIsAnOption) {
   const auto splitk = [](std::vector<std::string> more) {
-    const Result result = Sizes(With(With({kLlama}, kNumbers), With(more, {"--format", "json"})));
+    const CommandResult result =
+        Sizes(With(With({kLlama}, kNumbers), With(more, {"--format", "json"})));
     return Json::parse(result.out)["buffers"]["splitk_workspace"].get<std::uint64_t>();
   };
   EXPECT_EQ(splitk({}), 48u * 130 * 4);
@@ -128,7 +117,7 @@ TEST(SizesCommandTest, NumbersMustBeUnsigned64) {
   for (const char* bad : {"-1", "1.5", "1e3", "18446744073709551616", "x", ""}) {
     std::vector<std::string> numbers = kNumbers;
     numbers[3] = bad;
-    const Result result = Sizes(With({kLlama}, numbers));
+    const CommandResult result = Sizes(With({kLlama}, numbers));
     EXPECT_EQ(result.code, 2) << bad;
     EXPECT_THAT(result.err, HasSubstr("--max-seq-len")) << bad;
     EXPECT_THAT(result.out, IsEmpty());
@@ -142,7 +131,7 @@ TEST(SizesCommandTest, NumbersMustBeUnsigned64) {
 TEST(SizesCommandTest, UsageErrors) {
   EXPECT_EQ(Sizes({}).code, 2);
   EXPECT_THAT(Sizes({}).err, HasSubstr("CONFIG or --rows"));
-  const Result missing = Sizes({kLlama, "--max-batch-tokens", "1"});
+  const CommandResult missing = Sizes({kLlama, "--max-batch-tokens", "1"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("--max-seq-len is required"));
   EXPECT_EQ(Sizes({"--rows"}).code, 2);
@@ -151,28 +140,29 @@ TEST(SizesCommandTest, UsageErrors) {
   EXPECT_EQ(Sizes(With(With({kLlama}, kNumbers), {"--format", "xml"})).code, 2);
   EXPECT_EQ(Sizes(With(With({kLlama}, kNumbers), {"--no-such"})).code, 2);
   EXPECT_EQ(Sizes(With(With({kLlama}, kNumbers), {"--max-seq-len", "5"})).code, 2);  // twice
-  const Result help = Sizes({"--help"});
+  const CommandResult help = Sizes({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--native-q2-mmq"), HasSubstr("--rows")));
 }
 
 TEST(SizesCommandTest, UnusableConfigs) {
-  const Result absent = Sizes(With({"no/such.json"}, kNumbers));
+  const CommandResult absent = Sizes(With({"no/such.json"}, kNumbers));
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("no/such.json"));
-  const Result broken =
+  const CommandResult broken =
       Sizes(With({WriteTemporary("broken.json", "{\"hidden_size\": ")}, kNumbers));
   EXPECT_EQ(broken.code, 2);
   EXPECT_THAT(broken.err, HasSubstr("broken.json"));
   Json flat = Rows("models_qwen_dense.json")[0]["config"];
   flat["hidden_size"] = -5;
-  const Result negative = Sizes(With({WriteTemporary("negative.json", flat.dump())}, kNumbers));
+  const CommandResult negative =
+      Sizes(With({WriteTemporary("negative.json", flat.dump())}, kNumbers));
   EXPECT_EQ(negative.code, 2);
   EXPECT_THAT(negative.err, AllOf(HasSubstr("negative.json: hidden_size"), HasSubstr("found -5")));
 }
 
 TEST(SizesCommandTest, RowsThatPass) {
-  const Result result = Sizes(
+  const CommandResult result = Sizes(
       {"--rows", "golden/buffer_sizes/models_qwen_dense.json",
        "golden/buffer_sizes/models_mamba_mla_hc.json", "golden/buffer_sizes/lora_and_q2.json",
        "golden/buffer_sizes/scratch_boundaries.json", "golden/buffer_sizes/synthetic_edges.json",
@@ -186,13 +176,13 @@ TEST(SizesCommandTest, RowsThatDiffer) {
   rows[0]["expected"]["logits"] = 17u;
   rows[1]["sum_of_41"] = 18u;
   const std::string path = WriteTemporary("differ.json", rows.dump());
-  const Result result = Sizes({"--rows", path});
+  const CommandResult result = Sizes({"--rows", path});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("differ.json: qwen3_next_80b_a3b__m1_s4096_kb16_bs1: "
                               "expected.logits: expected 17, found 303872\n"),
                     HasSubstr("sum_of_41: expected 18"), EndsWith("34 rows, 2 mismatches\n")));
-  const Result json = Sizes({"--rows", path, "--format", "json"});
+  const CommandResult json = Sizes({"--rows", path, "--format", "json"});
   EXPECT_EQ(json.code, 1);
   const Json parsed = Json::parse(json.out);
   EXPECT_EQ(parsed["rows"], 34);
@@ -204,7 +194,8 @@ TEST(SizesCommandTest, UnusableRowsFilesWinOverMismatches) {
   Json rows = Rows("models_qwen_dense.json");
   rows[3].erase("args");
   const std::string malformed = WriteTemporary("malformed.json", rows.dump());
-  const Result result = Sizes({"--rows", malformed, "golden/buffer_sizes/overflow_errors.json"});
+  const CommandResult result =
+      Sizes({"--rows", malformed, "golden/buffer_sizes/overflow_errors.json"});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("malformed.json: row 3"), HasSubstr("args")));
   EXPECT_EQ(result.out, "17 rows, 0 mismatches\n");

@@ -3,14 +3,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
-#include "tools/commands/run.h"
+#include "tools/commands/run_command.h"
 
 namespace draftmark {
 namespace {
@@ -24,17 +24,9 @@ using ::testing::StartsWith;
 
 const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome Verify(std::vector<std::string> arguments, bool terminal = false) {
+CommandResult Verify(std::vector<std::string> arguments, bool terminal = false) {
   arguments.insert(arguments.begin(), "verify");
-  std::ostringstream out, err;
-  const int code = RunDraftmark(std::move(arguments), out, err, terminal);
-  return {code, out.str(), err.str()};
+  return RunCommand(std::move(arguments), terminal);
 }
 
 // A copy of a golden case that may be changed.
@@ -51,7 +43,8 @@ std::string CopyOfCase(const std::string& name) {
 
 TEST(VerifyCommandTest, OneCasePassesInBothPrecisions) {
   for (const char* precision : {"exact", "bf16"}) {
-    const Outcome outcome = Verify({kGolden + "/drafter/dflash_yarn", "--precision", precision});
+    const CommandResult outcome =
+        Verify({kGolden + "/drafter/dflash_yarn", "--precision", precision});
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.out,
                 StartsWith("PASS draft/dflash_yarn/gamma=16,ctx=71,steps=2,nb=1 reference"));
@@ -61,7 +54,7 @@ TEST(VerifyCommandTest, OneCasePassesInBothPrecisions) {
 }
 
 TEST(VerifyCommandTest, EverythingInGolden) {
-  const Outcome outcome = Verify({"--golden", kGolden});
+  const CommandResult outcome = Verify({"--golden", kGolden});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("PASS sizes/synthetic_edges.json: "),
                                  HasSubstr("PASS configs/published: "),
@@ -71,7 +64,7 @@ TEST(VerifyCommandTest, EverythingInGolden) {
 }
 
 TEST(VerifyCommandTest, DefaultPrecisionIsExactAndFoldersAreSearched) {
-  const Outcome outcome = Verify({kGolden + "/drafter"});
+  const CommandResult outcome = Verify({kGolden + "/drafter"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out,
               HasSubstr("draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1 reference exact: "));
@@ -94,7 +87,7 @@ TEST(VerifyCommandTest, FailureNamesStageElementHistogramAndReproduction) {
     const std::uint16_t two = 0x4000;
     file.write(reinterpret_cast<const char*>(&two), 2);
   }
-  const Outcome outcome = Verify({directory, "--precision", "bf16"});
+  const CommandResult outcome = Verify({directory, "--precision", "bf16"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(
       outcome.out,
@@ -110,7 +103,7 @@ TEST(VerifyCommandTest, FailureNamesStageElementHistogramAndReproduction) {
 }
 
 TEST(VerifyCommandTest, Json) {
-  const Outcome outcome = Verify({kGolden + "/drafter/dflash_softcap", "--format", "json"});
+  const CommandResult outcome = Verify({kGolden + "/drafter/dflash_softcap", "--format", "json"});
   EXPECT_EQ(outcome.code, 0);
   DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(outcome.out, "stdout"));
   EXPECT_EQ(json["passed"], 1);
@@ -123,7 +116,7 @@ TEST(VerifyCommandTest, DataErrorsAreExitCode2WithOneLine) {
   const std::string directory = CopyOfCase("dflash_softcap");
   std::filesystem::resize_file(directory + "/golden.safetensors", 1000);
   for (const std::string& path : {directory, std::string("/nowhere")}) {
-    const Outcome outcome = Verify({path});
+    const CommandResult outcome = Verify({path});
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.err, AllOf(StartsWith("draftmark: "), HasSubstr(path)));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
@@ -132,12 +125,12 @@ TEST(VerifyCommandTest, DataErrorsAreExitCode2WithOneLine) {
 
 TEST(VerifyCommandTest, OneUnusableCaseDoesNotStopTheOthers) {
   const std::vector<std::string> cases = {"/nowhere", kGolden + "/drafter/dflash_softcap"};
-  const Outcome text = Verify(cases);
+  const CommandResult text = Verify(cases);
   EXPECT_EQ(text.code, 2);
   EXPECT_THAT(text.err, HasSubstr("/nowhere"));
   EXPECT_THAT(text.out, AllOf(HasSubstr("PASS draft/dflash_softcap/"),
                               EndsWith("1 checks passed, 0 failed\n")));
-  const Outcome document = Verify({cases[0], cases[1], "--format", "json"});
+  const CommandResult document = Verify({cases[0], cases[1], "--format", "json"});
   EXPECT_EQ(document.code, 2);
   DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(document.out, "stdout"));
   EXPECT_EQ(json["errors"].size(), 1u);
@@ -147,7 +140,7 @@ TEST(VerifyCommandTest, OneUnusableCaseDoesNotStopTheOthers) {
 TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"--precision", "fp8"}, {"--backend", "cuda13"}, {"--format", "xml"}, {"--nonsense"}}) {
-    const Outcome outcome = Verify(arguments);
+    const CommandResult outcome = Verify(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments[0];
     EXPECT_THAT(outcome.err, Not(IsEmpty()));
   }
