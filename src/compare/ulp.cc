@@ -6,13 +6,42 @@
 
 namespace draftmark {
 
-const char* UlpUnitName(UlpUnit unit) { return unit == UlpUnit::kBf16 ? "BF16" : "F64"; }
+namespace {
+
+struct Format {
+  int fraction_bits;      // stored ones
+  int smallest_exponent;  // of the normal numbers
+};
+
+Format FormatOf(UlpUnit unit) {
+  switch (unit) {
+    case UlpUnit::kBf16:
+      return {7, -126};
+    case UlpUnit::kF32:
+      return {23, -126};
+    case UlpUnit::kF64:
+      break;
+  }
+  return {52, -1022};
+}
+
+}  // namespace
+
+const char* UlpUnitName(UlpUnit unit) {
+  switch (unit) {
+    case UlpUnit::kBf16:
+      return "BF16";
+    case UlpUnit::kF32:
+      return "F32";
+    case UlpUnit::kF64:
+      break;
+  }
+  return "F64";
+}
 
 double Spacing(double value, UlpUnit unit) {
   if (!std::isfinite(value)) return std::numeric_limits<double>::quiet_NaN();
-  // Stored fraction bits, and the exponent of the smallest normal number.
-  const int fraction_bits = unit == UlpUnit::kBf16 ? 7 : 52;
-  const int smallest_exponent = unit == UlpUnit::kBf16 ? -126 : -1022;
+  const auto [fraction_bits, smallest_exponent] = FormatOf(unit);
   const int exponent =
       value == 0 ? smallest_exponent : std::max(std::ilogb(value), smallest_exponent);
   return std::ldexp(1.0, exponent - fraction_bits);

@@ -4,8 +4,8 @@
 
 namespace draftmark {
 
-enum class UlpUnit { kBf16, kF64 };
-const char* UlpUnitName(UlpUnit unit);  // "BF16", "F64"
+enum class UlpUnit { kBf16, kF32, kF64 };
+const char* UlpUnitName(UlpUnit unit);  // "BF16", "F32", "F64"
 
 // The spacing of `unit`'s numbers at `value` (that of its subnormals near 0; NaN for a non-finite
 // value).

@@ -2,24 +2,13 @@
 
 #include <cmath>
 
+#include "src/base/counter_hash.h"
+
 namespace draftmark::reference {
-namespace {
-
-// SplitMix64's finaliser: every bit of the counter reaches every bit of the result.
-std::uint64_t Mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 std::vector<BFloat16> RandomBf16(std::uint64_t seed, std::size_t count, double scale) {
   std::vector<BFloat16> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto bits = static_cast<double>(Mix(Mix(seed) ^ i) >> 11);
-    values[i] = BFloat16::FromDouble((std::ldexp(bits, -52) - 1) * scale);
+    values[i] = BFloat16::FromDouble((2 * UniformAt(seed, i) - 1) * scale);
   }
   return values;
 }

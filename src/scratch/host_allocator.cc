@@ -6,16 +6,10 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/counter_hash.h"
+
 namespace draftmark {
 namespace {
-
-// splitmix64's finaliser: any byte can be regenerated from seed and index alone.
-std::uint8_t RandomByte(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return static_cast<std::uint8_t>(z ^ (z >> 31));
-}
 
 void FillPoison(void* memory, std::uint64_t bytes, const HostAllocatorOptions& options) {
   switch (options.poison) {
@@ -29,7 +23,8 @@ void FillPoison(void* memory, std::uint64_t bytes, const HostAllocatorOptions& o
       return;
     case Poison::kRandom:
       for (std::uint64_t i = 0; i < bytes; ++i) {
-        static_cast<std::uint8_t*>(memory)[i] = RandomByte(options.poison_seed, i);
+        static_cast<std::uint8_t*>(memory)[i] =
+            static_cast<std::uint8_t>(BitsAt(options.poison_seed, i));
       }
       return;
   }
