@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "src/backend/stages.h"
+#include "src/base/check.h"
 #include "src/base/json.h"
+#include "src/base/memory_file_system.h"
 
 namespace draftmark {
 namespace {
@@ -41,49 +43,6 @@ bool IsInput(const std::string& name, std::size_t steps) {
   return false;
 }
 
-StatusOr<std::vector<BFloat16>> ReadBf16(const SafetensorsFile& file, const std::string& name,
-                                         const Shape& shape) {
-  DM_ASSIGN_OR_RETURN(const TensorView view, file.Get(name, DType::kBF16, shape));
-  DM_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(view));
-  std::vector<BFloat16> result;
-  result.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      return DataLossError(fmt::format("{}: tensor {}: element {} is {}, expected a finite number",
-                                       file.path(), name, LogicalIndex(shape, i), values[i]));
-    }
-    result.push_back(BFloat16::FromDouble(values[i]));
-  }
-  return result;
-}
-
-StatusOr<std::vector<std::int64_t>> ReadIntegers(const SafetensorsFile& file,
-                                                 const std::string& name,
-                                                 std::optional<std::uint64_t> count) {
-  DM_ASSIGN_OR_RETURN(const TensorView view, file.Get(name));
-  StatusOr<std::vector<std::int64_t>> values = ToInt64s(view);
-  if (!values.ok())
-    return values.status().Annotated(fmt::format("{}: tensor {}", file.path(), name));
-  if (count && values->size() != *count) {
-    return DataLossError(fmt::format("{}: tensor {}: expected {} elements, found {}", file.path(),
-                                     name, *count, values->size()));
-  }
-  return values;
-}
-
-StatusOr<std::map<std::string, double>> ReadNumberMap(const JsonObject& root,
-                                                      std::string_view key) {
-  std::map<std::string, double> result;
-  if (!root.Has(key)) return result;
-  DM_ASSIGN_OR_RETURN(const JsonObject object, root.Object(key));
-  for (const auto& [name, ignored] : object.json().items()) {
-    DM_ASSIGN_OR_RETURN(const double value, object.Number(name));
-    if (value < 0) return object.TypeError(name, "a number that is not negative");
-    result[name] = value;
-  }
-  return result;
-}
-
 }  // namespace
 
 StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem& file_system) {
@@ -93,17 +52,39 @@ StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem
   const std::string config_path = JoinPath(directory, "config.json");
   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(config_path, file_system));
   DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, config_path));
-  DM_ASSIGN_OR_RETURN(DrafterConfig config, ParseDrafterConfig(json, config_path));
+  // Before the big file: a config that is none should be named first.
+  DM_RETURN_IF_ERROR(ParseDrafterConfig(json, config_path).status());
   DM_ASSIGN_OR_RETURN(
       SafetensorsFile golden,
       SafetensorsFile::Open(JoinPath(directory, "golden.safetensors"), file_system));
+  DM_ASSIGN_OR_RETURN(DrafterCase result, Make(json, directory, std::move(golden), file_system));
+  DM_RETURN_IF_ERROR(result.CheckGolden());
+  return result;
+}
+
+StatusOr<DrafterCase> DrafterCase::WithoutStages(const Json& json, const std::string& directory) {
+  const std::string path = JoinPath(directory, "golden.safetensors");
+  MemoryFileSystem files;
+  DM_RETURN_IF_ERROR(SafetensorsWriter().Write(path, files));
+  DM_ASSIGN_OR_RETURN(SafetensorsFile empty, SafetensorsFile::Open(path, files));
+  return Make(json, directory, std::move(empty), files);
+}
+
+StatusOr<DrafterCase> DrafterCase::Make(const Json& json, const std::string& directory,
+                                        SafetensorsFile golden, FileSystem& file_system) {
+  const std::string config_path = JoinPath(directory, "config.json");
+  DM_ASSIGN_OR_RETURN(DrafterConfig config, ParseDrafterConfig(json, config_path));
+  DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, config_path));
   DrafterCase result(std::move(config), std::move(golden));
   result.directory_ = directory;
-  DM_ASSIGN_OR_RETURN(Checkpoint checkpoint,
-                      Checkpoint::Open(JoinPath(directory, "model.safetensors"), file_system));
-  result.checkpoint_ = std::make_shared<const Checkpoint>(std::move(checkpoint));
-  DM_RETURN_IF_ERROR(result.LoadSteps(json, config_path));
-  DM_RETURN_IF_ERROR(result.CheckGolden());
+  DM_ASSIGN_OR_RETURN(result.generator_, ReadGenerator(root));
+  const std::string checkpoint_path = JoinPath(directory, "model.safetensors");
+  StatusOr<Checkpoint> checkpoint =
+      result.generator_ ? GenerateCheckpoint(result.config_, *result.generator_, checkpoint_path)
+                        : Checkpoint::Open(checkpoint_path, file_system);
+  if (!checkpoint.ok()) return checkpoint.status();
+  result.checkpoint_ = std::make_shared<const Checkpoint>(*std::move(checkpoint));
+  DM_RETURN_IF_ERROR(result.LoadSteps(root));
   result.id_.room = CaseId::Room::kDraft;
   result.id_.subject = IdSafe(BaseName(directory));
   result.id_.keys = {{"gamma", result.gamma()},
@@ -113,62 +94,28 @@ StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem
   return result;
 }
 
-Status DrafterCase::LoadSteps(const Json& json, const std::string& source) {
-  DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, source));
-  DM_ASSIGN_OR_RETURN(torch_errors_, ReadNumberMap(root, "torch_bf16_relative_error"));
-  DM_ASSIGN_OR_RETURN(torch_logit_errors_, ReadNumberMap(root, "torch_bf16_max_abs_logit_error"));
-  DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, root.ObjectList("steps"));
-  if (steps.empty()) return root.TypeError("steps", "at least one step");
-  std::uint64_t context = 0;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    const JsonObject& object = steps[s];
-    const std::string inputs = StepPrefix(s) + "inputs.";
-    CaseStep step;
-    DM_ASSIGN_OR_RETURN(step.drop_front_rows, object.U64Or("drop_front_rows", 0));
-    DM_ASSIGN_OR_RETURN(step.new_context_rows, object.U64("new_context_rows"));
-    DM_ASSIGN_OR_RETURN(step.start, object.I64("start"));
-    DM_ASSIGN_OR_RETURN(const std::uint64_t anchor, object.U64("anchor"));
-    if (step.drop_front_rows > context) {
-      return object.TypeError("drop_front_rows",
-                              fmt::format("at most the {} rows of context so far", context));
-    }
-    DM_ASSIGN_OR_RETURN(step.target_hidden, ReadBf16(golden_, inputs + "target_hidden",
-                                                     {step.new_context_rows, config_.tap_width()}));
-    context = context - step.drop_front_rows + step.new_context_rows;
-    if (step.start < 0 || step.start > INT32_MAX ||
-        static_cast<std::uint64_t>(step.start) < step.new_context_rows) {
-      return object.TypeError("start", "a 32-bit position not below new_context_rows");
-    }
-    DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> start,
-                        ReadIntegers(golden_, inputs + "start", 1));
-    if (start[0] != step.start) {
-      return DataLossError(
-          fmt::format("{}: tensor {}start: expected {} as in config.json, found {}", golden_.path(),
-                      inputs, step.start, start[0]));
-    }
-    DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> tokens,
-                        ReadIntegers(golden_, inputs + "block_tokens", std::nullopt));
-    if (tokens.size() < 2 || (s > 0 && tokens.size() != gamma())) {
-      return DataLossError(
-          fmt::format("{}: tensor {}block_tokens: expected {} tokens, found {}", golden_.path(),
-                      inputs, s > 0 ? std::to_string(gamma()) : "at least 2", tokens.size()));
-    }
-    for (const std::int64_t token : tokens) {
-      if (token < 0 || static_cast<std::uint64_t>(token) >= config_.vocab_size) {
-        return DataLossError(
-            fmt::format("{}: tensor {}block_tokens: token {} is outside the vocabulary of {}",
-                        golden_.path(), inputs, token, config_.vocab_size));
-      }
-      step.block_tokens.push_back(static_cast<std::uint32_t>(token));
-    }
-    if (step.block_tokens[0] != anchor) {
-      return DataLossError(
-          fmt::format("{}: tensor {}block_tokens: expected anchor {} as in config.json, found {}",
-                      golden_.path(), inputs, anchor, step.block_tokens[0]));
-    }
-    steps_.push_back(std::move(step));
+std::vector<std::uint64_t> DrafterCase::RowsOf(std::size_t step, const std::string& stage) const {
+  const CaseStep& s = steps_[step];
+  const Shape whole = StageShape(config_, stage, s.new_context_rows, gamma());
+  const Shape without = StageShape(config_, stage, 0, gamma());
+  if (!s.kept_context_rows || whole == without) return {};  // no context rows in this stage
+  std::vector<std::uint64_t> rows = *s.kept_context_rows;
+  for (std::uint64_t row = s.new_context_rows; row < whole[0]; ++row) rows.push_back(row);
+  return rows;
+}
+
+std::vector<double> SelectRows(const Shape& shape, std::vector<double> values,
+                               const std::vector<std::uint64_t>& rows) {
+  if (rows.empty()) return values;
+  DM_CHECK(!shape.empty() && shape[0] > 0);
+  const std::uint64_t width = values.size() / shape[0];
+  std::vector<double> chosen;
+  for (const std::uint64_t row : rows) {
+    DM_CHECK(row < shape[0]);
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * width);
+    chosen.insert(chosen.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
   }
-  return OkStatus();
+  return chosen;
 }
 
 Status DrafterCase::CheckGolden() const {
@@ -212,10 +159,20 @@ Status DrafterCase::CheckGolden() const {
 Status DrafterCase::CheckGoldenStage(const std::string& name, std::size_t step,
                                      const std::string& stage) const {
   DM_ASSIGN_OR_RETURN(const TensorView view, golden_.Get(name));
-  const Shape expected = StageShape(config_, stage, steps_[step].new_context_rows, gamma());
+  Shape expected = StageShape(config_, stage, steps_[step].new_context_rows, gamma());
+  if (const std::vector<std::uint64_t> rows = RowsOf(step, stage); !rows.empty()) {
+    expected[0] = rows.size();
+  }
   if (view.shape != expected) {
     return DataLossError(fmt::format("{}: tensor {}: expected shape {}, found {}", golden_.path(),
                                      name, ShapeToString(expected), ShapeToString(view.shape)));
+  }
+  const bool id = IsIdStage(stage);
+  // A narrower type would hide what the bounds are there to find.
+  if (!id && name.starts_with(kExpectedPrefix) && view.dtype != DType::kF64 &&
+      view.dtype != DType::kF32) {
+    return DataLossError(fmt::format("{}: tensor {}: expected dtype F64 or F32, found {}",
+                                     golden_.path(), name, DTypeName(view.dtype)));
   }
   const StatusOr<std::vector<double>> values = ToDoubles(view);
   if (!values.ok()) {
@@ -223,7 +180,6 @@ Status DrafterCase::CheckGoldenStage(const std::string& name, std::size_t step,
   }
   for (std::size_t i = 0; i < values->size(); ++i) {
     const double value = (*values)[i];
-    const bool id = IsIdStage(stage);
     const bool good = id ? value >= 0 && value < static_cast<double>(config_.vocab_size) &&
                                value == std::floor(value)
                          : std::isfinite(value);
@@ -254,7 +210,8 @@ StatusOr<std::optional<ExpectedStage>> DrafterCase::Expected(std::size_t step,
   StatusOr<std::vector<double>> values = ToDoubles(view);
   if (!values.ok())
     return values.status().Annotated(fmt::format("{}: tensor {}", golden_.path(), name));
-  return std::optional<ExpectedStage>({view.shape, std::move(values).value()});
+  return std::optional<ExpectedStage>(
+      {view.shape, std::move(values).value(), view.dtype, RowsOf(step, stage)});
 }
 
 std::optional<double> DrafterCase::TorchError(std::size_t step, const std::string& stage) const {

@@ -3,8 +3,12 @@
 //
 // A case is a folder with config.json, model.safetensors and golden.safetensors in the layout of
 // cases/README.md: float64 stages as `f64.stepS.STAGE`, inputs as `stepS.inputs.NAME`, optionally
-// PyTorch BF16 stages as `torch_bf16.stepS.STAGE`. It is loaded once, checked as a whole, and never
-// altered; it may be read by several threads.
+// PyTorch BF16 stages as `torch_bf16.stepS.STAGE`. Where config.json names a generator
+// (generated_data.h), weights and inputs are made from its seed and the folder has no files for
+// them. Stages are F64, or F32 rounded from it. A step's `kept_context_rows` lists the new context
+// rows that stages with context rows hold, in a long case; their block rows are always there.
+//
+// It is loaded once, checked as a whole, and never altered; it may be read by several threads.
 #ifndef DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
 #define DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
 
@@ -18,6 +22,7 @@
 #include "src/base/file_system.h"
 #include "src/base/status.h"
 #include "src/cases/case_id.h"
+#include "src/cases/generated_data.h"
 #include "src/config/drafter_config.h"
 #include "src/tensor/bfloat16.h"
 #include "src/tensor/safetensors.h"
@@ -32,12 +37,21 @@ struct CaseStep {
   std::vector<BFloat16>
       target_hidden;  // [new_context_rows, L_t * h_t]; positions start - n .. start - 1
   std::vector<std::uint32_t> block_tokens;  // anchor, then mask ids
+  // New context rows that the stages hold; absent: all.
+  std::optional<std::vector<std::uint64_t>> kept_context_rows;
 };
 
 struct ExpectedStage {
   Shape shape;
   std::vector<double> values;
+  DType dtype = DType::kF64;  // as stored: F64 or, rounded, F32
+  // Which rows (first dimension) of the whole stage these are; empty: all of them.
+  std::vector<std::uint64_t> rows = {};
 };
+
+// The chosen rows of a whole stage; `values` itself if `rows` is empty. Every row must be there.
+std::vector<double> SelectRows(const Shape& shape, std::vector<double> values,
+                               const std::vector<std::uint64_t>& rows);
 
 class DrafterCase {
  public:
@@ -45,12 +59,16 @@ class DrafterCase {
   // found.
   static StatusOr<DrafterCase> Load(const std::string& directory,
                                     FileSystem& file_system = RealFileSystem());
+  // A generated case before anybody has computed its stages: Expected() gives nothing. `json` is
+  // the content of its config.json, `directory` where it would lie.
+  static StatusOr<DrafterCase> WithoutStages(const Json& json, const std::string& directory);
 
   const std::string& directory() const { return directory_; }
   const CaseId& id() const { return id_; }
   const DrafterConfig& config() const { return config_; }
   const std::vector<CaseStep>& steps() const { return steps_; }
   const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
+  const std::optional<DataGenerator>& generator() const { return generator_; }
   // The most context rows that are visible at once.
   std::uint64_t largest_context() const;
   std::uint64_t gamma() const { return steps_.front().block_tokens.size(); }
@@ -67,7 +85,14 @@ class DrafterCase {
  private:
   DrafterCase(DrafterConfig config, SafetensorsFile golden)
       : config_(std::move(config)), golden_(std::move(golden)) {}
-  Status LoadSteps(const Json& json, const std::string& source);
+  static StatusOr<DrafterCase> Make(const Json& json, const std::string& directory,
+                                    SafetensorsFile golden, FileSystem& file_system);
+  Status LoadSteps(const JsonObject& root);
+  StatusOr<CaseStep> LoadStep(const JsonObject& object, std::size_t index) const;
+  Status LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,
+                    CaseStep& step) const;
+  // Rows of a stage that the case holds; empty if all.
+  std::vector<std::uint64_t> RowsOf(std::size_t step, const std::string& stage) const;
   Status CheckGolden() const;
   Status CheckGoldenStage(const std::string& name, std::size_t step,
                           const std::string& stage) const;
@@ -76,6 +101,7 @@ class DrafterCase {
   CaseId id_;
   DrafterConfig config_;
   SafetensorsFile golden_;
+  std::optional<DataGenerator> generator_;
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::vector<CaseStep> steps_;
   std::map<std::string, double> torch_errors_;

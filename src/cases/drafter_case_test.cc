@@ -89,14 +89,14 @@ TEST_F(DrafterCaseTest, LoadsWhatTheGoldenCaseSays) {
 TEST_F(DrafterCaseTest, TorchLogitsInTheFileWinOverTheRecordedNumber) {
   ChangeGolden([](Tensors& tensors) {
     OwnedTensor logits = tensors.at("f64.step0.logits");
-    double first;
+    float first;
     std::memcpy(&first, logits.bytes.data(), sizeof(first));
     first += 7;
     std::memcpy(logits.bytes.data(), &first, sizeof(first));
     tensors["torch_bf16.step0.logits"] = logits;
   });
   DM_ASSERT_OK_AND_ASSIGN(const DrafterCase loaded, DrafterCase::Load(directory_));
-  EXPECT_NEAR(loaded.TorchMaxLogitError(0).value().value(), 7, 1e-12);
+  EXPECT_NEAR(loaded.TorchMaxLogitError(0).value().value(), 7, 1e-6);
 }
 
 TEST_F(DrafterCaseTest, MissingFilesAreNamed) {
@@ -132,7 +132,7 @@ TEST_F(DrafterCaseTest, StepsMustMakeSense) {
   refuse([](Json& c) { c["steps"] = 3; }, kInvalidArgument, "array of objects");
   refuse([](Json& c) { c["steps"][0]["new_context_rows"] = -1; }, kInvalidArgument,
          "steps[0].new_context_rows");
-  refuse([](Json& c) { c["steps"][0]["new_context_rows"] = 25; }, kInvalidArgument,
+  refuse([](Json& c) { c["steps"][0]["new_context_rows"] = 23; }, kInvalidArgument,
          "step0.inputs.target_hidden");
   refuse([](Json& c) { c["steps"][0]["start"] = 23; }, kInvalidArgument, "steps[0].start");
   refuse([](Json& c) { c["steps"][0]["start"] = 25; }, kDataLoss,
@@ -203,8 +203,8 @@ TEST_F(DrafterCaseTest, GoldenStagesMustFitTheConfig) {
     ChangeGolden(change);
     ExpectRefused(StatusCode::kDataLoss, "golden.safetensors", part);
   };
-  const auto set_double = [](OwnedTensor& tensor, double value) {
-    std::memcpy(tensor.bytes.data() + 8, &value, 8);
+  const auto set_value = [](OwnedTensor& tensor, float value) {
+    std::memcpy(tensor.bytes.data() + 4, &value, 4);
   };
   const auto set_int = [](OwnedTensor& tensor, std::int32_t value) {
     std::memcpy(tensor.bytes.data() + 8, &value, 4);
@@ -219,9 +219,9 @@ TEST_F(DrafterCaseTest, GoldenStagesMustFitTheConfig) {
         t.at("f64.step1.norm").shape = {128, 16};
       },
       "f64.step1.norm: expected shape [16, 128], found [128, 16]");
-  refuse([&](Tensors& t) { set_double(t.at("f64.step0.fc"), std::nan("")); },
+  refuse([&](Tensors& t) { set_value(t.at("f64.step0.fc"), std::nanf("")); },
          "f64.step0.fc: element [0, 1] is nan");
-  refuse([&](Tensors& t) { set_double(t.at("f64.step0.logits"), INFINITY); }, "f64.step0.logits");
+  refuse([&](Tensors& t) { set_value(t.at("f64.step0.logits"), INFINITY); }, "f64.step0.logits");
   for (const std::int32_t token : {-1, 512, 1000000000}) {
     refuse([&](Tensors& t) { set_int(t.at("f64.step0.draft_tokens"), token); },
            "f64.step0.draft_tokens: element [2] is");
@@ -229,7 +229,7 @@ TEST_F(DrafterCaseTest, GoldenStagesMustFitTheConfig) {
 }
 
 TEST(FindDrafterCasesTest, FindsFoldersThatHoldAGolden) {
-  EXPECT_EQ(FindDrafterCases(kGolden).size(), 5u);
+  EXPECT_EQ(FindDrafterCases(kGolden).size(), 7u);
   EXPECT_EQ(FindDrafterCases(kGolden + "/dflash_yarn"),
             std::vector<std::string>{kGolden + "/dflash_yarn"});
   EXPECT_TRUE(FindDrafterCases(kGolden + "/nowhere").empty());

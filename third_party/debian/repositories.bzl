@@ -32,3 +32,12 @@ def debian_repositories():
         include_entries = ["fmt"],
         source = "//third_party/debian:fmt.cc",
     )
+    debian_library(
+        name = "openssl",
+        target = "crypto",
+        packages = ["libssl-dev"],
+        include_entries = ["openssl"],
+        # The archive, so that programs for other machines need no libcrypto there.
+        libraries = ["libcrypto.a"],
+        linkopts = ["-ldl", "-lpthread"],
+    )

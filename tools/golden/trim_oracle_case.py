@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Copies oracle cases into golden/drafter without the PyTorch tensors.
+"""Copies oracle cases into golden/drafter without the PyTorch tensors, float64 stages rounded to F32.
 
 Usage: trim_oracle_case.py DESTINATION CASE_DIR...
 
-Of each case's golden.safetensors only the inputs and the float64 stages stay. What the judge needs of the PyTorch run is
-kept as numbers in config.json: its recorded errors (there already), and per step the largest absolute difference of its
+Of each case's golden.safetensors only the inputs and the float64 stages stay, and these as F32 (half the size; the full
+cases stay what they are). What the judge needs of the PyTorch run is kept as numbers in config.json: its recorded errors (there already), and per step the largest absolute difference of its
 BF16 logits from the float64 logits (key `torch_bf16_max_abs_logit_error`). The result depends on the input alone.
 """
 
@@ -45,6 +45,14 @@ def logit_errors(header, data):
     return errors
 
 
+def narrowed(entry, chunk):
+    """A float64 tensor as float32, rounded to nearest even; any other as it is."""
+    if entry["dtype"] != "F64":
+        return entry, chunk
+    values = struct.unpack(f"<{len(chunk) // 8}d", chunk)
+    return dict(entry, dtype="F32"), struct.pack(f"<{len(values)}f", *values)
+
+
 def write_without_torch(path, header, data):
     """Keeps the order of the remaining tensors; offsets close up."""
     kept, chunks, offset = {}, [], 0
@@ -53,9 +61,10 @@ def write_without_torch(path, header, data):
     entries = [(name, entry) for name, entry in header.items() if name != "__metadata__" and not name.startswith(TORCH)]
     for name, entry in sorted(entries, key=lambda item: item[1]["data_offsets"]):
         begin, end = entry["data_offsets"]
-        kept[name] = dict(entry, data_offsets=[offset, offset + end - begin])
-        chunks.append(data[begin:end])
-        offset += end - begin
+        entry, chunk = narrowed(entry, data[begin:end])
+        kept[name] = dict(entry, data_offsets=[offset, offset + len(chunk)])
+        chunks.append(chunk)
+        offset += len(chunk)
     text = json.dumps(kept, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     temporary = path + ".tmp"

@@ -21,7 +21,7 @@ CASES = sorted(name for name in os.listdir(GOLDEN) if os.path.isdir(os.path.join
 
 class TrimOracleCaseTest(unittest.TestCase):
     def test_gives_the_golden_cases(self):
-        self.assertEqual(len(CASES), 5)
+        self.assertEqual(len(CASES), 7)
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, SCRIPT, folder] + [os.path.join(ORACLE, case) for case in CASES], check=True)
             self.assertEqual(sorted(os.listdir(folder)), CASES)

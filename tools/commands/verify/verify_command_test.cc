@@ -68,7 +68,7 @@ TEST(VerifyCommandTest, DefaultPrecisionIsExactAndFoldersAreSearched) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out,
               HasSubstr("draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1 reference exact: "));
-  EXPECT_THAT(outcome.out, EndsWith("5 checks passed, 0 failed\n"));
+  EXPECT_THAT(outcome.out, EndsWith("7 checks passed, 0 failed\n"));
 }
 
 TEST(VerifyCommandTest, ProgressOnATerminalOnly) {

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "src/base/json.h"
+#include "src/cases/drafter_case.h"
+
+namespace draftmark {
+namespace {
+
+std::string InputPrefix(std::size_t step) { return fmt::format("step{}.inputs.", step); }
+
+StatusOr<std::vector<BFloat16>> ReadBf16(const SafetensorsFile& file, const std::string& name,
+                                         const Shape& shape) {
+  DM_ASSIGN_OR_RETURN(const TensorView view, file.Get(name, DType::kBF16, shape));
+  DM_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(view));
+  std::vector<BFloat16> result;
+  result.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      return DataLossError(fmt::format("{}: tensor {}: element {} is {}, expected a finite number",
+                                       file.path(), name, LogicalIndex(shape, i), values[i]));
+    }
+    result.push_back(BFloat16::FromDouble(values[i]));
+  }
+  return result;
+}
+
+StatusOr<std::vector<std::int64_t>> ReadIntegers(const SafetensorsFile& file,
+                                                 const std::string& name,
+                                                 std::optional<std::uint64_t> count) {
+  DM_ASSIGN_OR_RETURN(const TensorView view, file.Get(name));
+  StatusOr<std::vector<std::int64_t>> values = ToInt64s(view);
+  if (!values.ok())
+    return values.status().Annotated(fmt::format("{}: tensor {}", file.path(), name));
+  if (count && values->size() != *count) {
+    return DataLossError(fmt::format("{}: tensor {}: expected {} elements, found {}", file.path(),
+                                     name, *count, values->size()));
+  }
+  return values;
+}
+
+StatusOr<std::map<std::string, double>> ReadNumberMap(const JsonObject& root,
+                                                      std::string_view key) {
+  std::map<std::string, double> result;
+  if (!root.Has(key)) return result;
+  DM_ASSIGN_OR_RETURN(const JsonObject object, root.Object(key));
+  for (const auto& [name, ignored] : object.json().items()) {
+    DM_ASSIGN_OR_RETURN(const double value, object.Number(name));
+    if (value < 0) return object.TypeError(name, "a number that is not negative");
+    result[name] = value;
+  }
+  return result;
+}
+
+}  // namespace
+
+Status DrafterCase::LoadSteps(const JsonObject& root) {
+  DM_ASSIGN_OR_RETURN(torch_errors_, ReadNumberMap(root, "torch_bf16_relative_error"));
+  DM_ASSIGN_OR_RETURN(torch_logit_errors_, ReadNumberMap(root, "torch_bf16_max_abs_logit_error"));
+  DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, root.ObjectList("steps"));
+  if (steps.empty()) return root.TypeError("steps", "at least one step");
+  std::uint64_t context = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    DM_ASSIGN_OR_RETURN(CaseStep step, LoadStep(steps[s], s));
+    if (step.drop_front_rows > context) {
+      return steps[s].TypeError("drop_front_rows",
+                                fmt::format("at most the {} rows of context so far", context));
+    }
+    context = context - step.drop_front_rows + step.new_context_rows;
+    steps_.push_back(std::move(step));
+  }
+  return OkStatus();
+}
+
+StatusOr<CaseStep> DrafterCase::LoadStep(const JsonObject& object, std::size_t index) const {
+  CaseStep step;
+  DM_ASSIGN_OR_RETURN(step.drop_front_rows, object.U64Or("drop_front_rows", 0));
+  DM_ASSIGN_OR_RETURN(step.new_context_rows, object.U64("new_context_rows"));
+  DM_ASSIGN_OR_RETURN(step.start, object.I64("start"));
+  DM_ASSIGN_OR_RETURN(const std::uint64_t anchor, object.U64("anchor"));
+  if (step.start < 0 || step.start > INT32_MAX ||
+      static_cast<std::uint64_t>(step.start) < step.new_context_rows) {
+    return object.TypeError("start", "a 32-bit position not below new_context_rows");
+  }
+  if (object.Has("kept_context_rows")) {
+    DM_ASSIGN_OR_RETURN(step.kept_context_rows, object.U64List("kept_context_rows"));
+    const std::vector<std::uint64_t>& rows = *step.kept_context_rows;
+    const bool ascending =
+        std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
+    if (!ascending || (!rows.empty() && rows.back() >= step.new_context_rows)) {
+      return object.TypeError("kept_context_rows", "ascending rows below new_context_rows");
+    }
+  }
+  DM_RETURN_IF_ERROR(LoadInputs(object, index, anchor, step));
+  return step;
+}
+
+Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,
+                               CaseStep& step) const {
+  const std::string inputs = InputPrefix(index);
+  if (generator_) {
+    if (anchor >= config_.vocab_size || !config_.mask_token_id || config_.block_size < 2) {
+      return object.TypeError(
+          "anchor", "a token of the vocabulary, in a config with a mask token and a block size");
+    }
+    DM_ASSIGN_OR_RETURN(step.target_hidden,
+                        GenerateTaps(config_, *generator_, index, step.new_context_rows));
+    step.block_tokens.assign(config_.block_size,
+                             static_cast<std::uint32_t>(*config_.mask_token_id));
+    step.block_tokens[0] = static_cast<std::uint32_t>(anchor);
+    return OkStatus();
+  }
+  DM_ASSIGN_OR_RETURN(step.target_hidden, ReadBf16(golden_, inputs + "target_hidden",
+                                                   {step.new_context_rows, config_.tap_width()}));
+  DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> start,
+                      ReadIntegers(golden_, inputs + "start", 1));
+  if (start[0] != step.start) {
+    return DataLossError(fmt::format("{}: tensor {}start: expected {} as in config.json, found {}",
+                                     golden_.path(), inputs, step.start, start[0]));
+  }
+  DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> tokens,
+                      ReadIntegers(golden_, inputs + "block_tokens", std::nullopt));
+  if (tokens.size() < 2 || (index > 0 && tokens.size() != gamma())) {
+    return DataLossError(
+        fmt::format("{}: tensor {}block_tokens: expected {} tokens, found {}", golden_.path(),
+                    inputs, index > 0 ? std::to_string(gamma()) : "at least 2", tokens.size()));
+  }
+  for (const std::int64_t token : tokens) {
+    if (token < 0 || static_cast<std::uint64_t>(token) >= config_.vocab_size) {
+      return DataLossError(
+          fmt::format("{}: tensor {}block_tokens: token {} is outside the vocabulary of {}",
+                      golden_.path(), inputs, token, config_.vocab_size));
+    }
+    step.block_tokens.push_back(static_cast<std::uint32_t>(token));
+  }
+  if (step.block_tokens[0] != anchor) {
+    return DataLossError(
+        fmt::format("{}: tensor {}block_tokens: expected anchor {} as in config.json, found {}",
+                    golden_.path(), inputs, anchor, step.block_tokens[0]));
+  }
+  return OkStatus();
+}
+
+}  // namespace draftmark

@@ -1,0 +1,107 @@
+#include "src/cases/generated_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "src/base/counter_hash.h"
+#include "src/base/status_matchers.h"
+#include "src/cases/drafter_case.h"
+
+namespace draftmark {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A whole generated case; `change` is merged into it.
+Json CaseJson(const char* change = "{}") {
+  Json json = ParseJson(R"({
+    "kind": "dspark", "vocab_size": 61, "hidden_size": 32, "intermediate_size": 40,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+    "rms_norm_eps": 1e-6, "block_size": 5, "num_target_layers": 9, "markov_rank": 6,
+    "markov_head_type": "rnn",
+    "dflash_config": {"target_layer_ids": [1, 5], "mask_token_id": 60},
+    "generator": {"name": "draftmark", "version": 1, "seed": 11, "sinks": true,
+                  "mask_embedding": true},
+    "steps": [{"new_context_rows": 40, "start": 50, "anchor": 7, "kept_context_rows": [0, 39]},
+              {"new_context_rows": 2, "start": 52, "anchor": 8}]})",
+                        "test")
+                  .value();
+  json.merge_patch(ParseJson(change, "change").value());
+  return json;
+}
+
+StatusOr<DrafterCase> MakeGenerated(const char* change = "{}") {
+  return DrafterCase::WithoutStages(CaseJson(change), "folder/made");
+}
+
+TEST(GeneratedData, ACaseNeedsNoFiles) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase made, MakeGenerated());
+  EXPECT_EQ(made.id().ToString(), "draft/made/gamma=5,ctx=42,steps=2,nb=1");
+  EXPECT_EQ(made.steps()[0].block_tokens, (std::vector<std::uint32_t>{7, 60, 60, 60, 60}));
+  EXPECT_EQ(made.steps()[0].target_hidden.size(), 40u * 64);
+  EXPECT_EQ(made.checkpoint()->path(), "folder/made/model.safetensors");
+  for (const char* const name :
+       {"markov_head.joint_proj.weight", "mask_embedding", "layers.1.self_attn.sinks",
+        "confidence_head.proj.bias", "lm_head.weight"}) {
+    EXPECT_TRUE(made.checkpoint()->Has(name)) << name;
+  }
+  EXPECT_FALSE(made.Expected(0, "fc").value().has_value());
+}
+
+// Element 77 of a tensor, from seed, name and index alone.
+TEST(GeneratedData, ElementsAreCounterBased) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase made, MakeGenerated());
+  const std::vector<double> embedding =
+      ToDoubles(made.checkpoint()->Get("embed_tokens.weight").value()).value();
+  EXPECT_EQ(
+      embedding[77],
+      BFloat16::FromDouble(2 * UniformAt(SeedOf("11/embed_tokens.weight"), 77) - 1).ToDouble());
+  const std::vector<double> norm = ToDoubles(made.checkpoint()->Get("norm.weight").value()).value();
+  EXPECT_EQ(
+      norm[3],
+      BFloat16::FromDouble(1 + 0.5 * (2 * UniformAt(SeedOf("11/norm.weight"), 3) - 1)).ToDouble());
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase other, MakeGenerated(R"({"generator": {"seed": 12}})"));
+  EXPECT_NE(made.steps()[1].target_hidden, other.steps()[1].target_hidden);
+}
+
+TEST(GeneratedData, OtherGeneratorsAreRefused) {
+  EXPECT_THAT(MakeGenerated(R"({"generator": {"version": 2}})"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("generator.version: expected 1")));
+  EXPECT_THAT(MakeGenerated(R"({"generator": {"name": "numpy"}})"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("generator.name")));
+  EXPECT_THAT(MakeGenerated(R"({"steps": [{"new_context_rows": 1, "start": 1, "anchor": 61}]})"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("anchor")));
+  EXPECT_THAT(MakeGenerated(R"({"dflash_config": {"mask_token_id": null}})"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("mask_token_id")));
+}
+
+TEST(GeneratedData, KeptRowsMustBeRowsOfTheStep) {
+  for (const char* const rows : {"[40]", "[3, 3]", "[5, 2]"}) {
+    const std::string change = std::string(R"({"steps": [{"new_context_rows": 40, "start": 50,
+                                   "anchor": 7, "kept_context_rows": )") +
+                               rows + "}]}";
+    EXPECT_THAT(MakeGenerated(change.c_str()),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("kept_context_rows")))
+        << rows;
+  }
+}
+
+// A config may ask for anything: no attempt is made to allocate it.
+TEST(GeneratedData, AbsurdSizesAreRefused) {
+  EXPECT_THAT(MakeGenerated(R"({"vocab_size": 4000000000, "hidden_size": 65536})"),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("elements in all")));
+  EXPECT_THAT(MakeGenerated(R"({"steps": [{"new_context_rows": 2000000000, "start": 2000000001,
+                                           "anchor": 1}]})"),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("step0.inputs.target_hidden")));
+}
+
+TEST(SelectRows, TakesWholeRows) {
+  const std::vector<double> values = {0, 1, 10, 11, 20, 21};
+  EXPECT_EQ(SelectRows({3, 2}, values, {0, 2}), (std::vector<double>{0, 1, 20, 21}));
+  EXPECT_EQ(SelectRows({3, 2}, values, {}), values);
+}
+
+}  // namespace
+}  // namespace draftmark
