@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "src/backend/stages.h"
 #include "src/compare/tolerance.h"
@@ -69,7 +70,8 @@ void JudgeBf16Values(const DrafterCase& drafter_case, StageVerdict& verdict) {
           fmt::format("within {:g} % of PyTorch's error {:.6g}", 100 * kFcDeviation, *torch);
       // Also from below: an error that is too small means that nothing was rounded.
       if (!(std::abs(error / *torch - 1) <= kFcDeviation)) {
-        verdict.failure = fmt::format("relative L2 error {:.6g} is not {}", error, verdict.rule);
+        verdict.Fail(FailureKind::kBound,
+                     fmt::format("relative L2 error {:.6g} is not {}", error, verdict.rule));
       }
       return;
     }
@@ -78,8 +80,8 @@ void JudgeBf16Values(const DrafterCase& drafter_case, StageVerdict& verdict) {
   verdict.bound = bound.value;
   verdict.rule = bound.rule;
   if (!(error <= bound.value)) {
-    verdict.failure =
-        fmt::format("relative L2 error {:.6g} exceeds {:.6g} = {}", error, bound.value, bound.rule);
+    verdict.Fail(FailureKind::kBound, fmt::format("relative L2 error {:.6g} exceeds {:.6g} = {}",
+                                                  error, bound.value, bound.rule));
   }
 }
 
@@ -132,8 +134,9 @@ std::optional<StageVerdict> NotRepresentable(std::size_t step, const std::string
   StageVerdict verdict;
   verdict.step = step;
   verdict.stage = stage;
-  verdict.failure = fmt::format("element {} = {:.17g} is no BF16 number: the stage was not rounded",
-                                LogicalIndex(got.shape, *bad), got.values[*bad]);
+  verdict.Fail(FailureKind::kNotRepresentable,
+               fmt::format("element {} = {:.17g} is no BF16 number: the stage was not rounded",
+                           LogicalIndex(got.shape, *bad), got.values[*bad]));
   return verdict;
 }
 
@@ -144,7 +147,10 @@ Status JudgeTokens(const DrafterCase& drafter_case, const reference::DrafterWeig
     DM_ASSIGN_OR_RETURN(const Bound bound, LogitBound(drafter_case, verdict.step, tapped));
     DM_ASSIGN_OR_RETURN(const TokenFindings findings,
                         CheckBf16Tokens(drafter_case, weights, verdict.step, tapped, bound.value));
-    verdict.failure = findings.failure;
+    if (!findings.failure.empty()) {
+      verdict.Fail(findings.against_oracle ? FailureKind::kOracleChoice : FailureKind::kOwnChoice,
+                   findings.failure);
+    }
     verdict.rule = fmt::format(
         "the run's own choice; float64's where its margin exceeds 2B = {:.6g} (B from {}): {} of "
         "{} drafts",
@@ -154,8 +160,8 @@ Status JudgeTokens(const DrafterCase& drafter_case, const reference::DrafterWeig
   verdict.rule = "tokens equal";
   for (std::size_t i = 0; i < got.values.size() && verdict.passed(); ++i) {
     if (got.values[i] != expected.values[i]) {
-      verdict.failure =
-          fmt::format("draft {}: token {}, expected {}", i, got.values[i], expected.values[i]);
+      verdict.Fail(FailureKind::kOracleChoice, fmt::format("draft {}: token {}, expected {}", i,
+                                                           got.values[i], expected.values[i]));
     }
   }
   return OkStatus();
@@ -171,15 +177,16 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
   verdict.stage = stage;
   const auto found = tapped.find(stage);
   if (found == tapped.end()) {
-    verdict.failure = "the backend gave no such stage";
+    verdict.Fail(FailureKind::kMissing, "the backend gave no such stage");
     return verdict;
   }
   const CaseStep& inputs = drafter_case.steps()[step];
   const Shape whole =
       StageShape(drafter_case.config(), stage, inputs.new_context_rows, drafter_case.gamma());
   if (found->second.shape != whole) {
-    verdict.failure = fmt::format("shape {}, expected {}", ShapeToString(found->second.shape),
-                                  ShapeToString(whole));
+    verdict.Fail(FailureKind::kShape,
+                 fmt::format("shape {}, expected {}", ShapeToString(found->second.shape),
+                             ShapeToString(whole)));
     return verdict;
   }
   // Long cases hold some rows only.
@@ -201,21 +208,50 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
                    : narrow ? "float64, stored as F32"
                             : "float64";
     if (!(verdict.comparison.relative_l2 <= verdict.bound)) {
-      verdict.failure = fmt::format("relative L2 error {:.6g} exceeds {:g} ({})",
-                                    verdict.comparison.relative_l2, verdict.bound, verdict.rule);
+      verdict.Fail(FailureKind::kBound,
+                   fmt::format("relative L2 error {:.6g} exceeds {:g} ({})",
+                               verdict.comparison.relative_l2, verdict.bound, verdict.rule));
     }
     return verdict;
   }
   JudgeBf16Values(drafter_case, verdict);
   if (const auto own = local.find(stage); verdict.passed() && own != local.end()) {
-    verdict.failure = NotFromOwnInputs(found->second, own->second);
+    if (std::string wrong = NotFromOwnInputs(found->second, own->second); !wrong.empty()) {
+      verdict.Fail(FailureKind::kOwnStages, std::move(wrong));
+    }
   }
   return verdict;
 }
 
 }  // namespace
 
+std::string_view FailureKindName(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kNone:
+      return "";
+    case FailureKind::kMissing:
+      return "missing";
+    case FailureKind::kShape:
+      return "shape";
+    case FailureKind::kNotRepresentable:
+      return "not representable";
+    case FailureKind::kBound:
+      return "bound";
+    case FailureKind::kOwnStages:
+      return "own stages";
+    case FailureKind::kOwnChoice:
+      return "own choice";
+    case FailureKind::kOracleChoice:
+      return "oracle choice";
+  }
+  return "";
+}
+
 std::string StageVerdict::Name() const { return fmt::format("step{}.{}", step, stage); }
+
+std::string StageVerdict::Signature() const {
+  return passed() ? "" : fmt::format("{}: {}", Name(), FailureKindName(kind));
+}
 
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                                               const reference::DrafterWeights& weights,

@@ -16,6 +16,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conformance/drafts/local_oracle.h"
@@ -27,17 +28,38 @@
 
 namespace draftmark {
 
+// What is wrong with a stage that is off, without its numbers: the part of a failure that stays the
+// same from run to run.
+enum class FailureKind {
+  kNone,              // passed
+  kMissing,           // "missing": the backend gave no such stage
+  kShape,             // "shape"
+  kNotRepresentable,  // "not representable": a value that BF16 cannot hold
+  kBound,             // "bound": beyond the bound of its distance from the case
+  kOwnStages,         // "own stages": not the one rounding of the run's own earlier stages
+  kOwnChoice,         // "own choice": tokens are not what the run's own stages give
+  kOracleChoice,      // "oracle choice": not the case's tokens, although float64 is sure of them
+};
+std::string_view FailureKindName(FailureKind kind);  // as quoted above; "" for kNone
+
 struct StageVerdict {
   std::size_t step = 0;
   std::string stage;
-  double bound = 0;       // of the relative L2 error; 0 where the rule is another one
-  std::string rule;       // where the bound comes from, for the report
-  std::string failure;    // empty = passed; else one line that says what is wrong
+  double bound = 0;  // of the relative L2 error; 0 where the rule is another one
+  std::string rule;  // where the bound comes from, for the report
+  FailureKind kind = FailureKind::kNone;
+  std::string failure;    // one line that says what is wrong; empty if nothing is
   Comparison comparison;  // empty if shapes differ or the stage is missing
 
-  bool passed() const { return failure.empty(); }
+  bool passed() const { return kind == FailureKind::kNone; }
+  void Fail(FailureKind what, std::string line) {
+    kind = what;
+    failure = std::move(line);
+  }
   // "step1.layers.0.k_new".
   std::string Name() const;
+  // "step1.layers.0.k_new: bound"; empty if it passed.
+  std::string Signature() const;
 };
 
 // Verdicts of one step in data-flow order: one for each stage that the case holds. `weights` are

@@ -21,6 +21,8 @@
 namespace draftmark {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 std::string GoldenCase(const std::string& name) {
@@ -115,6 +117,7 @@ TEST(JudgeTest, SoundRunsPass) {
     DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
                             RunTampered("dflash_softcap", precision, precision, kNone));
     EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
+    EXPECT_EQ(report.Signature(), "");
   }
 }
 
@@ -122,7 +125,7 @@ TEST(JudgeTest, Bf16ModeThatRoundsNothingFailsAtTheFirstStage) {
   DM_ASSERT_OK_AND_ASSIGN(const CaseReport report, RunTampered("dflash_softcap", Precision::kExact,
                                                                Precision::kBf16, kNone));
   ASSERT_NE(report.FirstFailure(), nullptr);
-  EXPECT_EQ(report.FirstFailure()->Name(), "step0.fc");
+  EXPECT_EQ(report.Signature(), "step0.fc: not representable");
   EXPECT_THAT(report.FirstFailure()->failure, HasSubstr("not rounded"));
   // Not one rounded stage: only the tokens may pass.
   EXPECT_GE(report.Failures(), report.verdicts.size() - 2);
@@ -151,7 +154,7 @@ TEST(JudgeTest, TruncationInsteadOfNearestFailsFromAbove) {
   DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
                           RunTampered("dflash_softcap", Precision::kExact, Precision::kBf16,
                                       Only("fc", TruncateToBf16)));
-  EXPECT_EQ(report.FirstFailure()->Name(), "step0.fc");
+  EXPECT_EQ(report.Signature(), "step0.fc: bound");
   EXPECT_THAT(report.FirstFailure()->failure, HasSubstr("is not within 2 % of PyTorch's error"));
 }
 
@@ -185,6 +188,8 @@ TEST(JudgeTest, AWrongRoundingOfAnyOneStageIsNamed) {
                       }));
       ASSERT_NE(report.FirstFailure(), nullptr) << name << " " << stage;
       EXPECT_EQ(report.FirstFailure()->Name(), "step0." + stage) << name;
+      // fc is judged by its distance from the case first, and that is as sharp.
+      EXPECT_THAT(report.Signature(), AnyOf(EndsWith(": own stages"), EndsWith(".fc: bound")));
     }
   }
 }
@@ -307,7 +312,7 @@ TEST(JudgeTest, MissingStageAndWrongShapeFail) {
                   [](const std::string& stage, Shape& shape, std::vector<double>&) {
                     if (stage == "layers.0.mlp") shape.clear();
                   }));
-  EXPECT_EQ(missing.FirstFailure()->Name(), "step0.layers.0.mlp");
+  EXPECT_EQ(missing.Signature(), "step0.layers.0.mlp: missing");
   EXPECT_THAT(missing.FirstFailure()->failure, HasSubstr("no such stage"));
   DM_ASSERT_OK_AND_ASSIGN(
       const CaseReport reshaped,
@@ -315,7 +320,7 @@ TEST(JudgeTest, MissingStageAndWrongShapeFail) {
                   [](const std::string& stage, Shape& shape, std::vector<double>&) {
                     if (stage == "layers.0.attn_out") shape = {shape[1], shape[0]};
                   }));
-  EXPECT_EQ(reshaped.FirstFailure()->Name(), "step0.layers.0.attn_out");
+  EXPECT_EQ(reshaped.Signature(), "step0.layers.0.attn_out: shape");
   EXPECT_THAT(reshaped.FirstFailure()->failure, HasSubstr("shape [256, 16], expected [16, 256]"));
 }
 
@@ -360,7 +365,7 @@ TEST(JudgeTest, SmallestErrorAboveTheExactBoundFails) {
                           RunTampered("dflash_wide_head", Precision::kExact, Precision::kExact,
                                       Only(stage, [](double v) { return v * (1 + 1e-7); })));
   ASSERT_NE(narrow.FirstFailure(), nullptr);
-  EXPECT_EQ(narrow.FirstFailure()->Name(), "step0." + stage);
+  EXPECT_EQ(narrow.Signature(), "step0." + stage + ": bound");
   EXPECT_EQ(narrow.Failures(), 3u);
 }
 
@@ -370,10 +375,10 @@ TEST(JudgeTest, WrongTokensFail) {
   };
   DM_ASSERT_OK_AND_ASSIGN(const CaseReport exact, RunTampered("dflash_softcap", Precision::kExact,
                                                               Precision::kExact, other_token));
-  EXPECT_EQ(exact.FirstFailure()->Name(), "step0.draft_tokens");
+  EXPECT_EQ(exact.Signature(), "step0.draft_tokens: oracle choice");
   DM_ASSERT_OK_AND_ASSIGN(const CaseReport bf16, RunTampered("dflash_softcap", Precision::kBf16,
                                                              Precision::kBf16, other_token));
-  EXPECT_EQ(bf16.FirstFailure()->Name(), "step0.draft_tokens");
+  EXPECT_EQ(bf16.Signature(), "step0.draft_tokens: own choice");
   EXPECT_THAT(bf16.FirstFailure()->failure, HasSubstr("not the argmax of the run's own logits"));
 }
 
@@ -399,6 +404,7 @@ TEST(JudgeTest, TokensThatFollowWrongLogitsFailByTheMargin) {
                                                          Precision::kBf16, tapped, {}));
   EXPECT_EQ(verdicts.back().stage, "draft_tokens");
   EXPECT_THAT(verdicts.back().failure, HasSubstr("but float64 chose"));
+  EXPECT_EQ(verdicts.back().Signature(), "step0.draft_tokens: oracle choice");
 }
 
 }  // namespace

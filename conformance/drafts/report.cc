@@ -28,6 +28,11 @@ const StageVerdict* CaseReport::Tightest() const {
   return tightest;
 }
 
+std::string CaseReport::Signature() const {
+  const StageVerdict* const failure = FirstFailure();
+  return failure == nullptr ? "" : failure->Signature();
+}
+
 std::string ReproductionLine(const CaseReport& report) {
   return fmt::format("draftmark verify {} --backend {} --precision {}", report.directory,
                      report.backend, PrecisionName(report.precision));
@@ -53,7 +58,8 @@ std::string ReportText(const CaseReport& report) {
                         DescribeWorst(failure->comparison), UlpUnitName(failure->comparison.unit),
                         DescribeHistogram(failure->comparison));
   }
-  return text + fmt::format("  reproduce: {}\n", ReproductionLine(report));
+  return text + fmt::format("  signature: {}\n  reproduce: {}\n", report.Signature(),
+                            ReproductionLine(report));
 }
 
 OrderedJson ReportJson(const CaseReport& report) {
@@ -64,6 +70,8 @@ OrderedJson ReportJson(const CaseReport& report) {
   json["precision"] = PrecisionName(report.precision);
   json["passed"] = report.FirstFailure() == nullptr;
   json["first_failure"] = nullptr;
+  json["signature"] = nullptr;
+  if (!report.Signature().empty()) json["signature"] = report.Signature();
   json["stages"] = OrderedJson::array();
   for (const StageVerdict& verdict : report.verdicts) {
     OrderedJson stage;

@@ -43,6 +43,11 @@ struct CaseReport {
   std::size_t Failures() const;
   // The verdict that uses most of its bound, or null if none has one.
   const StageVerdict* Tightest() const;
+  // What fails, in a form that does not change from run to run and holds no measured number: the
+  // first stage that is off, and the kind of its failure ("step1.layers.0.k_new: bound"; the kinds
+  // are FailureKind's). Empty if the case passes. Later failures are left out: they follow from the
+  // first. Files of expectations quote it (conformance/expectations/expectations.h).
+  std::string Signature() const;
 };
 
 // Errors are those of the backend, or of a case that cannot be read; a wrong result is no error but
@@ -51,7 +56,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
                                     const Backend& backend, const OpenSession& open);
 
 // One line for a pass; for a failure the first stage that is off, its worst element, the histogram
-// of its errors and the command that reproduces it. Ends with a newline.
+// of its errors, its signature and the command that reproduces it. Ends with a newline.
 std::string ReportText(const CaseReport& report);
 OrderedJson ReportJson(const CaseReport& report);
 // "draftmark verify DIR --backend reference --precision bf16".

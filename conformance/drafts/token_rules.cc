@@ -56,6 +56,7 @@ class TokenCheck {
 
   // Drafts on which float64 was sure enough to fix the token.
   std::size_t decided() const { return decided_; }
+  bool against_oracle() const { return against_oracle_; }
 
  private:
   Status LoadExpected(const std::string& stage) {
@@ -101,6 +102,7 @@ class TokenCheck {
     if (margin <= tolerance) return "";
     ++decided_;
     if (static_cast<double>(choice) == tokens->second[draft]) return "";
+    against_oracle_ = true;
     return fmt::format("draft {}: token {}, but float64 chose {} with margin {:.6g} above {:.6g}",
                        draft, choice, tokens->second[draft], margin, tolerance);
   }
@@ -210,7 +212,7 @@ class TokenCheck {
 
   // Candidates are exactly the greatest logits of the run's own row, and float64's where the 17th
   // is far enough.
-  std::string CheckCandidates(std::size_t draft, Rows ids) const {
+  std::string CheckCandidates(std::size_t draft, Rows ids) {
     const Rows logits = Logits(draft);
     const Rows unary = Tapped("selector.unary", draft, ids.size());
     std::vector<std::size_t> order(logits.size());
@@ -235,6 +237,7 @@ class TokenCheck {
         Rows(expected_.at("selector.candidate_ids")).subspan(draft * ids.size(), ids.size());
     if (std::set<double>(ids.begin(), ids.end()) !=
         std::set<double>(oracle.begin(), oracle.end())) {
+      against_oracle_ = true;
       return fmt::format(
           "draft {}: the candidates are not float64's, although its 16th logit leads the 17th by "
           "{:.6g}",
@@ -303,6 +306,7 @@ class TokenCheck {
   std::size_t first_row_ = 0;
   std::size_t drafts_ = 0;
   std::size_t decided_ = 0;
+  bool against_oracle_ = false;
   std::map<std::string, std::vector<double>> expected_;
 };
 
@@ -315,6 +319,7 @@ StatusOr<TokenFindings> CheckBf16Tokens(const DrafterCase& drafter_case,
   TokenFindings findings;
   DM_ASSIGN_OR_RETURN(findings.failure, check.Run());
   findings.decided = check.decided();
+  findings.against_oracle = check.against_oracle();
   return findings;
 }
 

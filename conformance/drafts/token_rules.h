@@ -37,7 +37,9 @@ struct TappedStage {
 using TappedStages = std::map<std::string, TappedStage, std::less<>>;
 
 struct TokenFindings {
-  std::string failure;      // empty if all rules are kept; else one line: which draft breaks which
+  std::string failure;  // empty if all rules are kept; else one line: which draft breaks which
+  // The failure is a token that float64 chooses otherwise; false: the run contradicts itself.
+  bool against_oracle = false;
   std::size_t decided = 0;  // drafts whose float64 margin is large enough to fix the token
 };
 

@@ -41,3 +41,11 @@ def debian_repositories():
         libraries = ["libcrypto.a"],
         linkopts = ["-ldl", "-lpthread"],
     )
+
+    # Used header-only; Debian's package also brings a shared library, which nothing here links.
+    debian_library(
+        name = "tomlplusplus",
+        target = "tomlplusplus",
+        packages = ["libtomlplusplus-dev"],
+        include_entries = ["toml++"],
+    )

@@ -1,5 +1,5 @@
-// What every subcommand of `draftmark` shares: where it writes, its exit codes, the --format option,
-// how JSON is printed.
+// What every subcommand of `draftmark` shares: where it writes, what day it is, its exit codes, the
+// --format option, how JSON is printed.
 //
 // A subcommand is one function `void AddXCommand(CLI::App& app, CommandContext& context)` in a
 // folder of its own. It adds itself to `app` with a callback; the callback writes to the context's
@@ -11,6 +11,7 @@
 #include <ostream>
 #include <string>
 
+#include "src/base/clock.h"
 #include "src/base/json.h"
 #include "src/base/status.h"
 
@@ -27,6 +28,7 @@ struct CommandContext {
   std::ostream& out;
   std::ostream& err;
   bool out_is_terminal = false;  // progress lines may be rewritten in place
+  const Clock& clock = RealClock();
   int exit_code = kExitGood;
 
   // Prints "draftmark: MESSAGE" to `err` and sets the exit code to kExitError.

@@ -12,8 +12,8 @@
 namespace draftmark {
 
 int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
-                 bool out_is_terminal) {
-  CommandContext context{out, err, out_is_terminal};
+                 bool out_is_terminal, const Clock& clock) {
+  CommandContext context{out, err, out_is_terminal, clock};
   CLI::App app(
       "Conformance and benchmark harness for block-diffusion speculative-decoding drafters.",
       "draftmark");

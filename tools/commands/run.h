@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "src/base/clock.h"
+
 namespace draftmark {
 
 // `arguments` without the program's name. Never throws.
 int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
-                 bool out_is_terminal = false);
+                 bool out_is_terminal = false, const Clock& clock = RealClock());
 
 }  // namespace draftmark
 

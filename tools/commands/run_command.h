@@ -20,10 +20,11 @@ struct CommandResult {
   std::string err;
 };
 
-inline CommandResult RunCommand(std::vector<std::string> arguments, bool out_is_terminal = false) {
+inline CommandResult RunCommand(std::vector<std::string> arguments, bool out_is_terminal = false,
+                                const Clock& clock = RealClock()) {
   std::ostringstream out;
   std::ostringstream err;
-  const int code = RunDraftmark(std::move(arguments), out, err, out_is_terminal);
+  const int code = RunDraftmark(std::move(arguments), out, err, out_is_terminal, clock);
   return {code, out.str(), err.str()};
 }
 

@@ -1,18 +1,24 @@
-// Where the golden data of this checkout lies.
-#ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_DIRECTORY_H_
-#define DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_DIRECTORY_H_
+// Where the data of this checkout lies: golden cases and expectations.
+#ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_CHECKOUT_H_
+#define DRAFTMARK_TOOLS_COMMANDS_VERIFY_CHECKOUT_H_
 
+#include <optional>
 #include <string>
 
 #include "src/base/status.h"
 
 namespace draftmark {
 
-// Looks for a folder `golden` with a `drafter` folder in it: in the workspace of a `bazel run` (or of
-// tools/run), in the working directory and its parents, and in the program's runfiles. NOT_FOUND
-// says so and names the option that helps.
+// Both look in the workspace of a `bazel run` (or of tools/run), in the working directory and its
+// parents, and in the program's runfiles.
+
+// A folder `golden` with a `drafter` folder in it. NOT_FOUND says so and names the option that
+// helps.
 StatusOr<std::string> FindGoldenDirectory();
+
+// The file conformance/expectations/ARCH.toml, if there is one.
+std::optional<std::string> FindExpectationsFile(const std::string& arch);
 
 }  // namespace draftmark
 
-#endif  // DRAFTMARK_TOOLS_COMMANDS_VERIFY_GOLDEN_DIRECTORY_H_
+#endif  // DRAFTMARK_TOOLS_COMMANDS_VERIFY_CHECKOUT_H_

@@ -3,24 +3,31 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
+#include "conformance/expectations/expectations.h"
 #include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
-#include "tools/commands/verify/golden_directory.h"
+#include "tools/commands/verify/checkout.h"
 #include "tools/commands/verify/golden_suites.h"
 #include "tools/commands/verify/verify_report.h"
 
 namespace draftmark {
 namespace {
 
+// The architecture of the reference backend.
+constexpr const char* kReferenceArch = "cpu";
+
 struct VerifyOptions {
   std::vector<std::string> case_directories;
   std::string backend = "reference";
   std::string precision = "exact";
   std::string golden;
+  std::string expectations;  // a file
+  std::string arch;          // empty: the backend's own
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -30,14 +37,28 @@ StatusOr<CaseReport> RunOne(const std::string& directory, const VerifyOptions& o
   return RunDrafterCase(drafter_case, precision, kReferenceBackend, OpenReferenceForCase);
 }
 
+StatusOr<Expectations> LoadExpectations(const VerifyOptions& options) {
+  if (!options.expectations.empty()) return Expectations::Load(options.expectations);
+  const std::string arch = options.arch.empty() ? kReferenceArch : options.arch;
+  if (const std::optional<std::string> found = FindExpectationsFile(arch)) {
+    return Expectations::Load(*found);
+  }
+  // Outside a checkout nothing is expected to fail, unless somebody asked for what is not there.
+  if (options.arch.empty()) return Expectations();
+  return NotFoundError(
+      fmt::format("no conformance/expectations/{}.toml found: run inside a checkout, or name the "
+                  "file with --expectations FILE",
+                  arch));
+}
+
 void RunDraftCases(const std::vector<std::string>& directories, const VerifyOptions& options,
-                   VerifyReport& report) {
+                   const Expectations& expectations, VerifyReport& report) {
   for (std::size_t i = 0; i < directories.size(); ++i) {
     report.Progress(
         fmt::format("[{}/{}] {} {}", i + 1, directories.size(), directories[i], options.precision));
     const StatusOr<CaseReport> result = RunOne(directories[i], options);
     if (result.ok()) {
-      report.AddDraft(*result);
+      report.AddDraft(*result, expectations);
     } else {
       report.AddError(result.status());
     }
@@ -45,6 +66,7 @@ void RunDraftCases(const std::vector<std::string>& directories, const VerifyOpti
 }
 
 Status Verify(const VerifyOptions& options, VerifyReport& report) {
+  DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options));
   if (!options.case_directories.empty()) {
     std::vector<std::string> directories;
     for (const std::string& path : options.case_directories) {
@@ -53,7 +75,7 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
       if (found.empty()) found.push_back(path);
       directories.insert(directories.end(), found.begin(), found.end());
     }
-    RunDraftCases(directories, options, report);
+    RunDraftCases(directories, options, expectations, report);
     return OkStatus();
   }
   std::string golden = options.golden;
@@ -65,7 +87,8 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
   if (directories.empty()) {
     return NotFoundError(fmt::format("{}: holds no drafter case", JoinPath(golden, "drafter")));
   }
-  RunDraftCases(directories, options, report);
+  RunDraftCases(directories, options, expectations, report);
+  report.CheckNoneIsStale(expectations);
   return OkStatus();
 }
 
@@ -87,6 +110,18 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
       ->check(CLI::IsMember({"exact", "bf16"}))
       ->capture_default_str();
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout");
+  CLI::Option* const file = command->add_option("--expectations", options->expectations,
+                                                "File of known failures and waivers (TOML)");
+  command
+      ->add_option("--arch", options->arch,
+                   "Or the checkout's conformance/expectations/NAME.toml; cpu for the reference")
+      ->excludes(file)
+      ->check([](const std::string& name) {
+        constexpr const char* kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+        return name.empty() || name.find_first_not_of(kCharacters) != std::string::npos
+                   ? std::string("must be a name such as cpu or sm_90")
+                   : std::string();
+      });
   AddFormatOption(*command, options->format);
   command->callback([options, &context] {
     VerifyReport report(context, options->format);

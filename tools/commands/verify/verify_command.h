@@ -1,5 +1,7 @@
 // `draftmark verify [CASE_DIR ...] [--backend reference] [--precision exact|bf16] [--golden DIR]
-// [--format text|json]`: runs oracle cases stage by stage and reports the first stage that is off.
+// [--expectations FILE | --arch NAME] [--format text|json]`: runs oracle cases stage by stage and
+// reports the first stage that is off. What is known to fail on an architecture is told apart
+// (conformance/expectations/expectations.h).
 #ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_COMMAND_H_
 #define DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_COMMAND_H_
 

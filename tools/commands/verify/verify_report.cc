@@ -11,6 +11,18 @@ namespace {
 // Erases the progress line of a terminal.
 constexpr std::string_view kEraseLine = "\r\033[K";
 
+OrderedJson ExpectationJson(const Expectation& entry) {
+  OrderedJson json;
+  json["case"] = entry.case_pattern;
+  json["kind"] = ExpectationKindName(entry.kind);
+  json["reason"] = entry.reason;
+  json["owner"] = entry.owner;
+  json["link"] = entry.link;
+  json["expires"] = entry.ExpiresText();
+  json["signature"] = entry.signature;
+  return json;
+}
+
 }  // namespace
 
 void VerifyReport::Progress(const std::string& text) {
@@ -45,10 +57,33 @@ void VerifyReport::AddGroup(const std::string& suite, const std::string& subject
   groups_.push_back(std::move(group));
 }
 
-void VerifyReport::AddDraft(const CaseReport& report) {
-  ++(report.FirstFailure() == nullptr ? passed_ : failed_);
-  Print(ReportText(report));
-  if (format_ == OutputFormat::kJson) drafts_.push_back(ReportJson(report));
+void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expectations) {
+  const CaseRun run = {report.id, report.precision, report.backend, report.Signature()};
+  runs_.push_back(run);
+  const Verdict verdict = expectations.Judge(run, context_.clock);
+  if (IsFailure(verdict.outcome)) {
+    ++failed_;
+  } else {
+    ++(verdict.outcome == Outcome::kPass ? passed_ : expected_failures_);
+  }
+  std::string text = expectations.OutcomeLine(run, verdict);
+  // Details of what is as it should be, or passes, would only hide the line.
+  const bool line_is_enough =
+      verdict.outcome == Outcome::kExpectedFailure || verdict.outcome == Outcome::kUnexpectedPass;
+  if (!line_is_enough) text += ReportText(report);
+  Print(text);
+  if (format_ != OutputFormat::kJson) return;
+  OrderedJson json = ReportJson(report);
+  json["outcome"] = OutcomeName(verdict.outcome);
+  json["expectation"] = nullptr;
+  if (verdict.expectation != nullptr) json["expectation"] = ExpectationJson(*verdict.expectation);
+  drafts_.push_back(std::move(json));
+}
+
+void VerifyReport::CheckNoneIsStale(const Expectations& expectations) {
+  // A case that could not run may be the one that an entry is about.
+  if (!errors_.empty()) return;
+  if (const Status status = expectations.CheckNoneIsStale(runs_); !status.ok()) AddError(status);
 }
 
 void VerifyReport::AddError(const Status& status) {
@@ -59,11 +94,14 @@ void VerifyReport::AddError(const Status& status) {
 
 void VerifyReport::Finish() {
   if (format_ == OutputFormat::kText) {
-    Print(fmt::format("{} checks passed, {} failed\n", passed_, failed_));
+    std::string totals = fmt::format("{} checks passed, {} failed", passed_, failed_);
+    if (expected_failures_ > 0) totals += fmt::format(", {} expected failures", expected_failures_);
+    Print(totals + "\n");
   } else {
     OrderedJson json;
     json["passed"] = passed_;
     json["failed"] = failed_;
+    json["expected_failures"] = expected_failures_;
     json["errors"] = std::move(errors_);
     json["groups"] = std::move(groups_);
     json["drafts"] = std::move(drafts_);

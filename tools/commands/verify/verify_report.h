@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
+#include "conformance/expectations/expectations.h"
 #include "src/base/json.h"
 #include "tools/commands/command.h"
 
@@ -22,10 +23,14 @@ class VerifyReport {
   // A group of checks of which only the failures are worth a line each.
   void AddGroup(const std::string& suite, const std::string& subject, std::size_t checks,
                 const std::vector<std::string>& failures);
-  void AddDraft(const CaseReport& report);
+  // A case and what `expectations` make of it.
+  void AddDraft(const CaseReport& report, const Expectations& expectations);
+  // Once every case of the whole set was added: an entry that none of them needed is an error.
+  void CheckNoneIsStale(const Expectations& expectations);
   // Data that could not be used: one line on the error stream, exit code 2 in the end, and the rest goes on.
   void AddError(const Status& status);
-  // Prints the totals (last line `N checks passed, N failed`) and sets the exit code.
+  // Prints the totals and sets the exit code. Last line: `N checks passed, N failed`, with
+  // `, N expected failures` behind it if there are any; these count as neither.
   void Finish();
 
  private:
@@ -35,6 +40,8 @@ class VerifyReport {
   OutputFormat format_;
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
+  std::size_t expected_failures_ = 0;
+  std::vector<CaseRun> runs_;
   OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();
   OrderedJson drafts_ = OrderedJson::array();

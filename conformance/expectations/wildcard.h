@@ -1,0 +1,16 @@
+// Patterns in which `*` stands for any text, also none; everything else stands for itself.
+#ifndef DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
+#define DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
+
+#include <string_view>
+
+namespace draftmark {
+
+bool WildcardMatches(std::string_view pattern, std::string_view text);
+
+// Whether some text matches both.
+bool WildcardsOverlap(std::string_view a, std::string_view b);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
