@@ -19,6 +19,8 @@ std::vector<BFloat16> RandomBf16(std::uint64_t seed, std::size_t count, double s
 // taps of width 48.
 DrafterConfig SmallDrafterConfig();
 
+// With every head that the config announces. Attention sinks and a mask embedding, which no config
+// announces, are absent.
 std::shared_ptr<const DrafterWeights> RandomWeights(const DrafterConfig& config,
                                                     std::uint64_t seed);
 

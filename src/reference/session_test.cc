@@ -1,13 +1,12 @@
-// Properties of whole drafts that no single case shows: chunking, bands, slides, poison, and calls
-// that must fail cleanly.
+// Properties of whole drafts that no single case shows: chunking, slides, layouts, and calls that
+// must fail cleanly. Bands and poison: draft_bands_test.cc.
 #include "src/reference/session.h"
 
-#include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "src/base/status_matchers.h"
+#include "src/reference/draft_testing.h"
 #include "src/reference/random_drafter.h"
 
 namespace draftmark::reference {
@@ -16,56 +15,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-using Stages = std::map<std::pair<std::size_t, std::string>, std::vector<double>>;
-
-class Collector : public StageSink {
- public:
-  void OnStage(const StageValue& stage) override {
-    stages[{stage.band, std::string(stage.name)}] = {stage.values.begin(), stage.values.end()};
-  }
-  Stages stages;
-};
-
-SessionLimits Limits(std::uint64_t max_batch = 1, std::uint64_t ctx_window = 16) {
-  SessionLimits limits;
-  limits.max_batch = max_batch;
-  limits.max_context = 70;
-  limits.ctx_window = ctx_window;
-  limits.gamma = 8;
-  return limits;
-}
-
-std::unique_ptr<DraftSession> Open(const DrafterConfig& config, const SessionLimits& limits,
-                                   Precision precision) {
-  StatusOr<std::unique_ptr<DraftSession>> session =
-      OpenReferenceSession(config, RandomWeights(config, 11), limits, precision);
-  EXPECT_THAT(session, IsOk());
-  return std::move(session).value();
-}
-
-// One sequence with a content of its own: the taps of position p depend on the sequence and on p
-// only.
-Status Append(DraftSession& session, std::size_t band, std::uint64_t sequence, std::int32_t first,
-              std::int32_t count) {
-  const std::size_t width = SmallDrafterConfig().tap_width();
-  std::vector<BFloat16> taps;
-  std::vector<std::int32_t> positions;
-  for (std::int32_t p = first; p < first + count; ++p) {
-    const std::vector<BFloat16> row =
-        RandomBf16(sequence * 1000 + static_cast<std::uint64_t>(p), width, 1);
-    taps.insert(taps.end(), row.begin(), row.end());
-    positions.push_back(p);
-  }
-  return session.AppendContext(band, taps, positions);
-}
-
-BlockRequest Block(std::size_t band, std::uint32_t anchor, std::int64_t start,
-                   std::size_t width = 5) {
-  std::vector<std::uint32_t> tokens(width, 100);
-  tokens[0] = anchor;
-  return {band, tokens, start};
-}
 
 class BothPrecisionsTest : public ::testing::TestWithParam<Precision> {};
 INSTANTIATE_TEST_SUITE_P(Precisions, BothPrecisionsTest,
@@ -110,42 +59,6 @@ TEST_P(BothPrecisionsTest, AppendingInPiecesEqualsAppendingAtOnce) {
   EXPECT_EQ((b.stages[{0, "fc"}].size()), 26 * config.hidden_size);
 }
 
-TEST_P(BothPrecisionsTest, BandsEqualSingleRunsAndPermute) {
-  const DrafterConfig config = SmallDrafterConfig();
-  const std::vector<std::int32_t> lengths = {21, 0, 33};  // one sequence has no context at all
-  std::vector<Stages> alone(3);
-  for (std::size_t s = 0; s < 3; ++s) {
-    const auto session = Open(config, Limits(), GetParam());
-    ASSERT_THAT(Append(*session, 0, s, 0, lengths[s]), IsOk());
-    const BlockRequest block = Block(0, static_cast<std::uint32_t>(s + 1), lengths[s]);
-    Collector collector;
-    ASSERT_THAT(session->Propose({&block, 1}, &collector), IsOk());
-    alone[s] = collector.stages;
-  }
-  for (const std::vector<std::size_t>& order : {std::vector<std::size_t>{0, 1, 2}, {2, 0, 1}}) {
-    const auto session = Open(config, Limits(3), GetParam());
-    std::vector<BlockRequest> blocks;
-    for (std::size_t band = 0; band < 3; ++band) {
-      const std::size_t s = order[band];
-      ASSERT_THAT(Append(*session, band, s, 0, lengths[s]), IsOk());
-      blocks.push_back(Block(band, static_cast<std::uint32_t>(s + 1), lengths[s]));
-    }
-    Collector together;
-    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> results,
-                            session->Propose(blocks, &together));
-    for (std::size_t band = 0; band < 3; ++band) {
-      for (const auto& [key, values] : alone[order[band]]) {
-        EXPECT_EQ((together.stages[{band, key.second}]), values)
-            << key.second << " of band " << band;
-      }
-      const std::vector<double>& tokens = alone[order[band]][{0, "draft_tokens"}];
-      EXPECT_EQ(
-          std::vector<double>(results[band].draft_tokens.begin(), results[band].draft_tokens.end()),
-          tokens);
-    }
-  }
-}
-
 TEST_P(BothPrecisionsTest, WindowSlideKeepsPositions) {
   // Dropping rows equals never having had them, at the same positions: nothing is taken from slot
   // indices.
@@ -181,23 +94,6 @@ TEST_P(BothPrecisionsTest, ResetForgetsASequence) {
   ASSERT_THAT(used->Propose({&block, 1}, &a), IsOk());
   ASSERT_THAT(fresh->Propose({&block, 1}, &b), IsOk());
   EXPECT_EQ(a.stages, b.stages);
-}
-
-TEST_P(BothPrecisionsTest, NoResultDependsOnWhatWasInMemory) {
-  const DrafterConfig config = SmallDrafterConfig();
-  Stages first;
-  for (const Poison poison : {Poison::kZeros, Poison::kOnes, Poison::kRandom}) {
-    StatusOr<std::unique_ptr<DraftSession>> session = OpenReferenceSession(
-        config, RandomWeights(config, 11), Limits(2), GetParam(), {.poison = poison});
-    ASSERT_THAT(session, IsOk());
-    ASSERT_THAT(Append(**session, 0, 1, 0, 19), IsOk());
-    ASSERT_THAT(Append(**session, 1, 2, 0, 5), IsOk());
-    const std::vector<BlockRequest> blocks = {Block(0, 3, 19), Block(1, 4, 5)};
-    Collector collector;
-    ASSERT_THAT((*session)->Propose(blocks, &collector), IsOk());
-    if (first.empty()) first = collector.stages;
-    EXPECT_EQ(collector.stages, first);
-  }
 }
 
 TEST_P(BothPrecisionsTest, BothScratchVersionsAndAllLayoutsAgree) {
