@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "src/faults/fault.h"
 #include "src/reference/linear.h"
 #include "src/reference/numeric.h"
 #include "src/reference/paged_cache.h"
@@ -27,6 +28,7 @@ struct Visibility {
   bool Sees(std::int64_t row_position, std::int64_t key_position) const {
     const std::int64_t distance = row_position - key_position;
     if (causal && distance < 0) return false;
+    if (DM_FAULT(kWindowOffByOne) && std::abs(distance) == window) return true;
     return !sliding || std::abs(distance) < window;
   }
 };
@@ -62,7 +64,9 @@ void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
       }
     }
     for (std::size_t row = 0; row < row_positions.size(); ++row) {
-      for (std::size_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+      for (std::size_t i = 0; i < group; ++i) {
+        const std::size_t head =
+            DM_FAULT(kGqaModulo) ? i * shape.kv_heads + kv_head : kv_head * group + i;
         const std::size_t at = (row * shape.heads + head) * d;
         for (std::size_t e = 0; e < d; ++e) query[e] = N::Load(q[at + e]);
         double maximum = -INFINITY;

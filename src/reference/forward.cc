@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/faults/fault.h"
 #include "src/reference/conv.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
@@ -94,6 +95,11 @@ void Forward<N>::ProjectQueriesKeysValues(std::uint64_t layer, const Block& bloc
   Linear<N>(x, rows, w.v_proj, w.v_bias.values(), RowsOf(block, b.v_buf, kv_dim).data(), kv_dim);
   RmsNorm<N>(q, rows * config_.num_attention_heads, d, w.q_norm.values(), config_.rms_norm_eps, q);
   RmsNorm<N>(k, rows * config_.num_key_value_heads, d, w.k_norm.values(), config_.rms_norm_eps, k);
+  if (DM_FAULT(kValuesNormed)) {
+    const std::span<Storage> v = RowsOf(block, b.v_buf, kv_dim);
+    RmsNorm<N>(v, rows * config_.num_key_value_heads, d, w.k_norm.values(), config_.rms_norm_eps,
+               v);
+  }
   recorder.EmitRows(LayerStage(layer, "q_norm"), {config_.num_attention_heads, d}, block.bands, q);
   recorder.EmitRows(LayerStage(layer, "k_norm"), {config_.num_key_value_heads, d}, block.bands, k);
   for (std::size_t row = 0; row < rows; ++row) {
