@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,12 @@ class Reader {
     return Has(name) ? Read(name, shape) : Bf16Matrix();
   }
   bool Has(const std::string& name) const { return checkpoint_.Has(Resolve(name)); }
+  // The first of the names that is in the file, or null.
+  const char* FirstPresent(std::span<const char* const> names) const {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const char* name) { return Has(name); });
+    return found == names.end() ? nullptr : *found;
+  }
   const std::string& path() const { return checkpoint_.path(); }
   const Status& status() const { return status_; }
 
@@ -130,15 +137,27 @@ SelectorWeights ReadSelector(Reader& reader, const DrafterConfig& c) {
   return w;
 }
 
+// All names of the heads that a checkpoint may leave out. One of them is enough to mean the head.
+constexpr const char* kSelectorTensors[] = {
+    "candidate_selector.hidden_projection.weight",    "candidate_selector.predecessor_codebook",
+    "candidate_selector.predecessor_codebook.weight", "candidate_selector.successor_codebook",
+    "candidate_selector.successor_codebook.weight",
+};
+constexpr const char* kMarkovTensors[] = {
+    "markov_head.markov_w1.weight", "markov_head.markov_w2.weight",  "markov_head.gate_proj.weight",
+    "markov_head.gate_proj.bias",   "markov_head.joint_proj.weight", "markov_head.joint_proj.bias",
+};
+constexpr const char* kConfidenceTensors[] = {
+    "confidence_head.proj.weight",
+    "confidence_head.proj.bias",
+};
+
 // Absent altogether: the head is off, although the config names a rank.
 MarkovWeights ReadMarkov(Reader& reader, const DrafterConfig& c) {
   MarkovWeights w;
   const std::string prefix = "markov_head.";
   const std::uint64_t rank = c.markov_rank;
-  if (rank == 0 ||
-      (!reader.Has(prefix + "markov_w1.weight") && !reader.Has(prefix + "markov_w2.weight"))) {
-    return w;
-  }
+  if (rank == 0 || reader.FirstPresent(kMarkovTensors) == nullptr) return w;
   w.w1 = reader.Read(prefix + "markov_w1.weight", {c.vocab_size, rank});
   w.w2 = reader.Read(prefix + "markov_w2.weight", {c.vocab_size, rank});
   const std::string type = c.markov_head_type.value_or("vanilla");
@@ -158,7 +177,7 @@ StatusOr<ConfidenceWeights> ReadConfidence(Reader& reader, const DrafterConfig& 
                                            bool markov_active) {
   ConfidenceWeights w;
   const std::string name = "confidence_head.proj.weight";
-  if (!c.confidence_head || !reader.Has(name)) return w;
+  if (!c.confidence_head || reader.FirstPresent(kConfidenceTensors) == nullptr) return w;
   if (c.confidence_head_with_markov && !markov_active) {
     return InvalidArgumentError(
         fmt::format("{}: tensor {}: the config says confidence_head_with_markov, but there is no "
@@ -169,6 +188,26 @@ StatusOr<ConfidenceWeights> ReadConfidence(Reader& reader, const DrafterConfig& 
   w.proj = reader.Read(name, {1, width});
   w.bias = reader.Read("confidence_head.proj.bias", {1});
   return w;
+}
+
+// A tensor that the config does not announce would be dropped silently, and the drafts would be
+// wrong.
+Status CheckHeadsAreAnnounced(const Reader& reader, const DrafterConfig& c) {
+  const std::string type = c.markov_head_type.value_or("vanilla");
+  const std::span<const char* const> markov(kMarkovTensors);
+  for (const auto& [names, announced] :
+       {std::pair<std::span<const char* const>, bool>{kSelectorTensors, c.conv_kernel_size > 0},
+        {markov, c.markov_rank > 0},
+        {markov.subspan(2, 2), type == "gated"},
+        {markov.subspan(4, 2), type == "rnn"},
+        {kConfidenceTensors, c.confidence_head}}) {
+    const char* const name = reader.FirstPresent(names);
+    if (name != nullptr && !announced) {
+      return InvalidArgumentError(fmt::format(
+          "{}: tensor {} is present, but the config announces no such head", reader.path(), name));
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -211,19 +250,10 @@ StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
     }
     weights.selector = ReadSelector(reader, config);
   }
-  // So would a head.
-  for (const auto& [name, announced] :
-       {std::pair<const char*, bool>{"candidate_selector.hidden_projection.weight",
-                                     config.conv_kernel_size > 0},
-        {"markov_head.markov_w1.weight", config.markov_rank > 0},
-        {"confidence_head.proj.weight", config.confidence_head}}) {
-    if (reader.Has(name) && !announced) {
-      return InvalidArgumentError(
-          fmt::format("{}: tensor {} is present, but the config announces no such head",
-                      checkpoint->path(), name));
-    }
-  }
+  DM_RETURN_IF_ERROR(CheckHeadsAreAnnounced(reader, config));
   weights.markov = ReadMarkov(reader, config);
+  // What could not be read must not be taken for an absent Markov head below.
+  DM_RETURN_IF_ERROR(reader.status());
   DM_ASSIGN_OR_RETURN(weights.confidence, ReadConfidence(reader, config, weights.markov.present()));
   DM_RETURN_IF_ERROR(reader.status());
   weights.checkpoint = std::move(checkpoint);
