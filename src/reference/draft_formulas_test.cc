@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -174,23 +175,26 @@ TEST_P(DraftTest, AnAmplitudeOfTwoIsFourTimesTheQueries) {
 }
 
 TEST(YarnTest, AmplitudeOfTheKeysOfAConfig) {
-  // ln s = 10, so that m(z) = 1 + z: each of these means an amplitude of 2.
-  DrafterConfig config = YarnConfig(std::exp(10.0));
-  config.rope.attention_factor = 2;
-  const Draft given = DraftOnce(config, Weights(config), Precision::kExact);
-  const auto expect_same = [&](const std::string& what) {
-    const Draft draft = DraftOnce(config, Weights(config), Precision::kExact);
-    ExpectNear(draft.at("logits"), given.at("logits"), 1e-10, what);
-    EXPECT_EQ(draft.at("draft_tokens"), given.at("draft_tokens")) << what;
+  // ln s = 10, so that m(z) = 1 + z.
+  using Key = std::optional<double>;
+  const auto draft = [](Key attention_factor, Key mscale, Key mscale_all_dim) {
+    DrafterConfig config = YarnConfig(std::exp(10.0));
+    config.rope.attention_factor = attention_factor;
+    config.rope.mscale = mscale;
+    config.rope.mscale_all_dim = mscale_all_dim;
+    return DraftOnce(config, Weights(config), Precision::kExact);
   };
-  config.rope.mscale = 1;
-  config.rope.mscale_all_dim = 1;
-  expect_same("attention_factor wins over a ratio of 1");
-  config.rope.attention_factor.reset();
-  config.rope.mscale = 3;
-  expect_same("(1 + 3) / (1 + 1)");
-  config.rope.mscale.reset();
-  expect_same("1 + 0.1 ln s with one key of the two");
+  const auto expect_amplitude = [&](double amplitude, const Draft& got, const std::string& what) {
+    const Draft given = draft(amplitude, {}, {});
+    ExpectNear(got.at("logits"), given.at("logits"), 1e-10, what);
+    EXPECT_EQ(got.at("draft_tokens"), given.at("draft_tokens")) << what;
+  };
+  expect_amplitude(1.5, draft({}, 5, 3), "(1 + 5) / (1 + 3)");
+  expect_amplitude(1, draft({}, 1, 1), "a ratio of 1");
+  expect_amplitude(2, draft({}, {}, {}), "1 + 0.1 ln s");
+  expect_amplitude(2, draft({}, 5, {}), "1 + 0.1 ln s with one key of the two");
+  expect_amplitude(1.25, draft(1.25, 5, 3), "attention_factor wins");
+  EXPECT_NE(draft(1, {}, {}).at("logits"), draft(1.5, {}, {}).at("logits"));
 }
 
 // --- Attention sinks
