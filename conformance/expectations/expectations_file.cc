@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t kSchemaVersion = 1;
 // People write these by hand.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+// Characters. Far above any id; comparing two patterns takes the product of their lengths.
+constexpr std::size_t kLongestCase = 300;
 
 std::string Describe(const toml::node& node) {
   std::ostringstream text;
@@ -115,6 +117,9 @@ class Table {
 
 // A case id, or one with stars: then only its characters and its room can be checked.
 std::string WrongCase(const std::string& text) {
+  if (text.size() > kLongestCase) {
+    return fmt::format("{} characters, more than {}", text.size(), kLongestCase);
+  }
   if (text.find('*') == std::string::npos) {
     const StatusOr<CaseId> id = ParseCaseId(text);
     return id.ok() ? "" : id.status().message();

@@ -175,6 +175,7 @@ TEST(ExpectationsTest, EveryKeyIsNeededAndChecked) {
   refused("case", "\"dflash_yarn\"", "expected op/, draft/ or scratch/ in front");
   refused("case", "\"draft/a/gamma\"", "not of the form key=number");
   refused("case", "\"*\"", "pattern \"*\"");
+  refused("case", "\"draft/" + std::string(294, '*') + "x\"", "301 characters, more than 300");
   refused("case", "\"draft/a b/*\"", "pattern");
   refused("kind", "\"flaky\"", "known_failure or waiver, found \"flaky\"");
   refused("precision", "\"fp8\"", "exact or bf16, found \"fp8\"");

@@ -6,6 +6,8 @@
 namespace draftmark {
 
 bool WildcardsOverlap(std::string_view a, std::string_view b) {
+  if (a.find('*') == std::string_view::npos) return WildcardMatches(b, a);
+  if (b.find('*') == std::string_view::npos) return WildcardMatches(a, b);
   // overlap[i][j]: some text matches both a's rest from i and b's rest from j. From the back; the
   // work is the product of the lengths, whatever the stars.
   std::vector<std::vector<bool>> overlap(a.size() + 1, std::vector<bool>(b.size() + 1, false));

@@ -155,6 +155,18 @@ TEST_F(VerifyExpectationsTest, StaleOnlyWhereTheWholeSetRan) {
   EXPECT_THAT(whole.out, EndsWith(" checks passed, 0 failed\n"));
 }
 
+TEST_F(VerifyExpectationsTest, NothingIsStaleWhereACaseCouldNotRun) {
+  const std::string golden = folder_.Path("golden");
+  std::filesystem::copy(kGolden, golden, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(golden + "/drafter/dflash_yarn/golden.safetensors");
+  ASSERT_THAT(WriteTextFile(golden + "/drafter/dflash_yarn/golden.safetensors", "short"), IsOk());
+  const std::string file = Expecting("draft/dflash_yarn/*", "step0.norm: bound");
+  const CommandResult result = Verify({"--golden", golden, "--expectations", file});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("dflash_yarn/golden.safetensors"),
+                                Not(HasSubstr("expectations.toml"))));
+}
+
 TEST_F(VerifyExpectationsTest, AMalformedFileStopsTheRun) {
   const std::string file = Expecting("nonsense", "step0.norm: bound");
   const CommandResult result = Verify({broken_, "--expectations", file});
