@@ -36,7 +36,7 @@ TEST_P(PrecisionTest, EachFaultIsNamedByItsFirstStage) {
 
 TEST_P(PrecisionTest, WithAllFaultsOffTheMutantBuildIsTheReference) {
   const std::vector<std::string> directories = FindDrafterCases(kCases);
-  ASSERT_EQ(directories.size(), 5u);
+  ASSERT_EQ(directories.size(), 7u);
   for (const std::string& directory : directories) {
     DM_ASSERT_OK_AND_ASSIGN(const CaseReport report, RunGolden(directory, GetParam()));
     EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);

@@ -151,7 +151,7 @@ TEST_F(VerifyExpectationsTest, StaleOnlyWhereTheWholeSetRan) {
   const CommandResult whole = Verify({"--golden", kGolden, "--expectations", file});
   EXPECT_EQ(whole.code, 2);
   EXPECT_THAT(whole.err, AllOf(StartsWith("draftmark: " + file + ":3: case: expected the id of a"),
-                               HasSubstr("\"draft/no_such_case/*\", which matches none of 5\n")));
+                               HasSubstr("\"draft/no_such_case/*\", which matches none of 7\n")));
   EXPECT_THAT(whole.out, EndsWith(" checks passed, 0 failed\n"));
 }
 
