@@ -36,13 +36,8 @@ StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& 
       limits, precision);
 }
 
-StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
-                                    const Backend& backend, const OpenSession& open) {
-  CaseReport report;
-  report.id = drafter_case.id().ToString();
-  report.directory = drafter_case.directory();
-  report.backend = backend.name;
-  report.precision = precision;
+Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenSession& open,
+               const std::function<Status(std::size_t step, const TappedStages& tapped)>& on_step) {
   SessionLimits limits;
   limits.max_batch = 1;
   limits.max_context = drafter_case.largest_context();
@@ -51,10 +46,6 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   StatusOr<std::unique_ptr<DraftSession>> opened = open(drafter_case, limits, precision);
   if (!opened.ok()) return opened.status().Annotated(drafter_case.directory());
   DraftSession& session = **opened;
-  DM_ASSIGN_OR_RETURN(
-      const reference::DrafterWeights weights,
-      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
   for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
     const CaseStep& step = drafter_case.steps()[s];
     DM_RETURN_IF_ERROR(session.DropFront(0, step.drop_front_rows));
@@ -66,13 +57,32 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
     Collector collector;
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
+    DM_RETURN_IF_ERROR(on_step(s, collector.tapped()));
+  }
+  return OkStatus();
+}
+
+StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
+                                    const Backend& backend, const OpenSession& open) {
+  CaseReport report;
+  report.id = drafter_case.id().ToString();
+  report.directory = drafter_case.directory();
+  report.backend = backend.name;
+  report.precision = precision;
+  DM_ASSIGN_OR_RETURN(
+      const reference::DrafterWeights weights,
+      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
+  const auto judge = [&](std::size_t s, const TappedStages& tapped) -> Status {
     // In exact the comparison with the case is as sharp.
     const LocalStages local =
-        precision == Precision::kBf16 ? oracle.Step(s, collector.tapped()) : LocalStages();
+        precision == Precision::kBf16 ? oracle.Step(s, tapped) : LocalStages();
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, weights, s, precision, collector.tapped(), local));
+                        JudgeStep(drafter_case, weights, s, precision, tapped, local));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
-  }
+    return OkStatus();
+  };
+  DM_RETURN_IF_ERROR(TapCase(drafter_case, precision, open, judge));
   return report;
 }
 

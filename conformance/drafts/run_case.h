@@ -50,6 +50,11 @@ struct CaseReport {
   std::string Signature() const;
 };
 
+// Runs the steps of a case on the backend that `open` opens, and hands over all stages of each.
+// Stops at the first error, its own or the backend's.
+Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenSession& open,
+               const std::function<Status(std::size_t step, const TappedStages& tapped)>& on_step);
+
 // Errors are those of the backend, or of a case that cannot be read; a wrong result is no error but
 // a failed verdict.
 StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,

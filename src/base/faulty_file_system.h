@@ -42,6 +42,12 @@ class FaultyFileSystem : public FileSystem {
     DM_ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, below_.CreateAtomic(path));
     return std::unique_ptr<AtomicFile>(std::make_unique<File>(*this, path, std::move(file)));
   }
+  Status CreateDirectories(const std::string& path) override {
+    if (fault_.read_only) {
+      return UnavailableError("cannot create " + path + ": planted read-only file system");
+    }
+    return below_.CreateDirectories(path);
+  }
   bool IsFile(const std::string& path) override { return below_.IsFile(path); }
   bool IsDirectory(const std::string& path) override { return below_.IsDirectory(path); }
   StatusOr<std::vector<std::string>> List(const std::string& path) override {

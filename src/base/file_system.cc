@@ -203,6 +203,19 @@ class PosixFileSystem : public FileSystem {
     return InternalError(path + ": no free name for a temporary file");
   }
 
+  Status CreateDirectories(const std::string& path) override {
+    DM_RETURN_IF_ERROR(CheckPath(path));
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+      const std::string folder = path.substr(0, slash);
+      // Readable by all, less the umask.
+      constexpr mode_t kMode = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
+      if (::mkdir(folder.c_str(), kMode) != 0 && !IsDirectory(folder)) {
+        return ErrnoStatus(errno, "create the folder", folder);
+      }
+      if (slash == std::string::npos) return OkStatus();
+    }
+  }
+
   bool IsFile(const std::string& path) override {
     struct stat info {};
     return CheckPath(path).ok() && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);

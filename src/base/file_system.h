@@ -52,6 +52,8 @@ class FileSystem {
   virtual ~FileSystem() = default;
   virtual StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path) = 0;
   virtual StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) = 0;
+  // The folder and its parents, where they are not there yet.
+  virtual Status CreateDirectories(const std::string& path) = 0;
   virtual bool IsFile(const std::string& path) = 0;
   virtual bool IsDirectory(const std::string& path) = 0;
   // Names (not paths) of a folder's entries in ascending byte order, without "." and "..".

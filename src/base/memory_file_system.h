@@ -23,6 +23,8 @@ class MemoryFileSystem : public FileSystem {
  public:
   StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path) override;
   StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) override;
+  // Folders come and go with their files.
+  Status CreateDirectories(const std::string&) override { return OkStatus(); }
   bool IsFile(const std::string& path) override { return files_.contains(path); }
   bool IsDirectory(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& path) override;

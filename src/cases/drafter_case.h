@@ -75,6 +75,8 @@ class DrafterCase {
 
   // The float64 stage, or nothing if the case does not hold it (long cases leave some out).
   StatusOr<std::optional<ExpectedStage>> Expected(std::size_t step, const std::string& stage) const;
+  // Rows of a stage that the case holds; empty if all.
+  std::vector<std::uint64_t> RowsOf(std::size_t step, const std::string& stage) const;
   // The recorded relative L2 error of a PyTorch BF16 run against the float64 stage.
   std::optional<double> TorchError(std::size_t step, const std::string& stage) const;
   // Largest absolute difference between PyTorch's BF16 logits and the float64 logits of a step:
@@ -91,8 +93,6 @@ class DrafterCase {
   StatusOr<CaseStep> LoadStep(const JsonObject& object, std::size_t index) const;
   Status LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,
                     CaseStep& step) const;
-  // Rows of a stage that the case holds; empty if all.
-  std::vector<std::uint64_t> RowsOf(std::size_t step, const std::string& stage) const;
   Status CheckGolden() const;
   Status CheckGoldenStage(const std::string& name, std::size_t step,
                           const std::string& stage) const;

@@ -273,7 +273,7 @@ Operation KvWrite() {
   write.tolerance = ExactModel;
   write.flops = NoFlops;
   write.boundary = {{1, 1, 1, 1},   {15, 2, 8, 1},  {16, 2, 8, 1}, {17, 2, 8, 2},
-                    {5, 1, 127, 1}, {6, 3, 128, 1}, {3, 8, 128, 1}};
+                    {5, 1, 127, 1}, {6, 1, 128, 1}, {3, 8, 32, 1}};
   return write;
 }
 

@@ -121,7 +121,7 @@ Operation Conv(std::string_view name) {
   };
   conv.boundary = {{1, 1, 1, 1, 1},    {7, 48, 2, 16, 7},   {16, 64, 2, 16, 8},
                    {9, 60, 3, 5, 3},   {8, 128, 2, 1, 1},   {17, 112, 2, 112, 17},
-                   {10, 62, 4, 31, 5}, {4, 7168, 2, 16, 4}, {128, 16, 2, 16, 8}};
+                   {10, 62, 4, 31, 5}, {2, 7168, 2, 16, 2}, {128, 16, 2, 16, 8}};
   return conv;
 }
 
@@ -142,8 +142,8 @@ std::vector<Operation> MlpOperations() {
   silu.oracle = SiluOracle;
   silu.tolerance = ElementwiseModel;
   silu.flops = [](const ShapeKeys& k) { return 5.0 * static_cast<double>(k["rows"] * k["width"]); };
-  silu.boundary = {{1, 1},    {7, 127},  {8, 128},   {17, 129}, {16, 511},
-                   {3, 1024}, {5, 1031}, {1, 17408}, {2, 9728}};
+  silu.boundary = {{1, 1},    {7, 127},  {8, 128},   {17, 129}, {4, 511},
+                   {3, 1024}, {5, 1031}, {1, 17408}, {1, 9728}};
 
   Operation add = silu;
   add.name = "residual_add";
@@ -155,8 +155,7 @@ std::vector<Operation> MlpOperations() {
   add.reference = DM_REFERENCE(AddReference);
   add.oracle = AddOracle;
   add.flops = [](const ShapeKeys& k) { return static_cast<double>(k["rows"] * k["width"]); };
-  add.boundary = {{1, 1},    {7, 127},   {8, 128},  {17, 129},
-                  {16, 511}, {12, 2560}, {5, 1031}, {2, 7168}};
+  add.boundary = {{1, 1}, {7, 127}, {8, 128}, {17, 129}, {4, 511}, {3, 2560}, {5, 1031}, {1, 7168}};
 
   Operation prepare = Conv("conv_prepare");
   prepare.summary = "dynamic grouped causal convolution of a sublayer's input (side 0)";

@@ -119,8 +119,8 @@ std::vector<Operation> NormOperations() {
   norm.oracle = NormOracle;
   norm.tolerance = ElementwiseModel;
   norm.flops = [](const ShapeKeys& k) { return 4.0 * static_cast<double>(k["rows"] * k["h"]); };
-  norm.boundary = {{1, 1},    {7, 127},  {8, 128},   {17, 129},  {16, 1023},
-                   {3, 1024}, {5, 1025}, {13, 2503}, {12, 2560}, {2, 7168}};
+  norm.boundary = {{1, 1},    {7, 127},  {8, 128},  {17, 129}, {2, 1023},
+                   {3, 1024}, {2, 1025}, {2, 2503}, {12, 251}, {1, 7168}};
 
   Operation head = norm;
   head.name = "head_norm";
@@ -135,7 +135,7 @@ std::vector<Operation> NormOperations() {
     return 4.0 * static_cast<double>(k["rows"] * k["heads"] * k["d"]);
   };
   head.boundary = {{1, 1, 1},    {7, 9, 63},  {8, 8, 64},  {5, 3, 65},  {17, 4, 127},
-                   {16, 5, 128}, {3, 2, 129}, {2, 1, 251}, {2, 64, 128}};
+                   {16, 5, 128}, {3, 2, 129}, {2, 1, 251}, {1, 64, 128}};
 
   Operation rope;
   rope.name = "rope";

@@ -173,7 +173,7 @@ std::vector<Operation> ProjectionOperations() {
   embed.tolerance = ExactModel;
   embed.flops = [](const ShapeKeys& k) { return static_cast<double>(k["rows"] * k["h"]); };
   embed.boundary = {{1, 1, 1, 0},      {7, 101, 127, 1}, {8, 101, 128, 0},
-                    {17, 101, 129, 1}, {16, 53, 509, 1}, {2, 31, 7168, 0}};
+                    {17, 101, 129, 1}, {16, 53, 509, 1}, {1, 31, 7168, 0}};
 
   Operation linear;
   linear.name = "linear";
@@ -224,7 +224,7 @@ std::vector<Operation> ProjectionOperations() {
   gather.oracle = GatherOracle;
   gather.tolerance = ExactModel;
   gather.flops = NoFlops;
-  gather.boundary = {{1, 1, 1}, {255, 300, 3}, {256, 300, 4}, {257, 300, 5}, {2, 101, 35840}};
+  gather.boundary = {{1, 1, 1}, {255, 300, 3}, {256, 300, 4}, {257, 300, 5}, {1, 101, 35840}};
 
   Operation split;
   split.name = "kv_split";
@@ -241,7 +241,7 @@ std::vector<Operation> ProjectionOperations() {
   split.oracle = SplitOracle;
   split.tolerance = ExactModel;
   split.flops = NoFlops;
-  split.boundary = {{1, 1, 1}, {7, 2, 16}, {17, 5, 24}, {3, 5, 1024}, {2, 8, 1024}};
+  split.boundary = {{1, 1, 1}, {7, 2, 16}, {17, 5, 24}, {1, 5, 1024}, {1, 8, 512}};
   return {std::move(embed), std::move(gather), std::move(linear), std::move(split)};
 }
 

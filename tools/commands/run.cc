@@ -5,6 +5,7 @@
 
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
+#include "tools/commands/golden/golden_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
 #include "tools/commands/verify/verify_command.h"
@@ -20,6 +21,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
   AddConfigCommand(app, context);
+  AddGoldenCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);
   AddVerifyCommand(app, context);

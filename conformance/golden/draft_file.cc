@@ -1,0 +1,129 @@
+#include "conformance/golden/draft_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "conformance/drafts/local_oracle.h"
+#include "conformance/drafts/run_case.h"
+#include "conformance/golden/file_bytes.h"
+#include "src/backend/stages.h"
+#include "src/cases/drafter_case.h"
+
+namespace draftmark {
+namespace {
+
+// Sums of a few thousand terms in float64 in two orders.
+constexpr double kAgreement = 1e-12;
+
+Status AddStages(const DrafterCase& drafter_case, std::size_t step, const TappedStages& tapped,
+                 TensorsInMemory& tensors) {
+  for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {
+    const auto found = tapped.find(stage);
+    if (found == tapped.end() || !IsKeptStage(stage, drafter_case.config().num_hidden_layers)) {
+      continue;
+    }
+    const std::vector<std::uint64_t> rows = drafter_case.RowsOf(step, stage);
+    Shape shape = found->second.shape;
+    const std::vector<double> values = SelectRows(shape, found->second.values, rows);
+    if (!rows.empty()) shape[0] = rows.size();
+    DM_RETURN_IF_ERROR(tensors.Add(fmt::format("f64.step{}.{}", step, stage),
+                                   IsIdStage(stage) ? DType::kU32 : DType::kF32, shape, values));
+  }
+  return OkStatus();
+}
+
+std::string DigestOfInputs(const DrafterCase& drafter_case) {
+  Sha256 digest;
+  const Checkpoint& checkpoint = *drafter_case.checkpoint();
+  for (const std::string& name : checkpoint.names()) {
+    DigestTensor(name, checkpoint.Get(name).value(), digest);
+  }
+  for (const CaseStep& step : drafter_case.steps()) {
+    digest.Update(std::as_bytes(std::span(step.target_hidden)));
+    digest.Update(std::as_bytes(std::span(step.block_tokens)));
+    digest.Update(std::as_bytes(std::span(&step.start, 1)));
+  }
+  return digest.Finish();
+}
+
+// What both files of a draft say of it.
+ManifestEntry DraftEntry(const DraftSpec& spec, std::string_view file, const OrderedJson& config) {
+  ManifestEntry entry;
+  entry.path = fmt::format("{}/{}", DraftFolder(spec), file);
+  entry.generator = GeneratorName();
+  entry.seed = fmt::format("{}", config["generator"]["seed"].get<std::uint64_t>());
+  entry.config = spec.entry;
+  return entry;
+}
+
+}  // namespace
+
+std::string DraftFolder(const DraftSpec& spec) { return fmt::format("drafts/{}", spec.name); }
+
+bool IsKeptStage(std::string_view stage, std::uint64_t layers) {
+  if (!stage.starts_with("layers.")) return stage != "hidden_norm";
+  const bool first = stage.starts_with(LayerStage(0, ""));
+  const bool last = stage.starts_with(LayerStage(layers - 1, ""));
+  return ((first || last) && stage.ends_with(".output")) || (first && stage.ends_with(".k_new"));
+}
+
+Status CheckAgreement(const std::string& id, std::size_t step, const TappedStages& tapped,
+                      const LocalStages& local) {
+  for (const auto& [stage, second] : local) {
+    const std::vector<double>& first = tapped.at(stage).values;
+    // Also where an intermediate result that is no stage (k before its norm) has cancelled.
+    double largest = 0;
+    for (const double value : first) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (std::abs(first[i] - second.oracle[i]) <= kAgreement * (second.magnitude[i] + largest)) {
+        continue;
+      }
+      return InternalError(fmt::format(
+          "{}: step{}.{}: two computations disagree at {}: {:.17g} and {:.17g}", id, step, stage,
+          LogicalIndex(tapped.at(stage).shape, i), first[i], second.oracle[i]));
+    }
+  }
+  return OkStatus();
+}
+
+GoldenFile MakeDraftConfigFile(const DraftSpec& spec, const OrderedJson& config) {
+  GoldenFile file;
+  file.entry = DraftEntry(spec, "config.json", config);
+  file.entry.kind = "config";
+  const std::string text = config.dump(1) + "\n";
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
+  file.bytes.assign(bytes.begin(), bytes.end());
+  SealEntry(file);
+  return file;
+}
+
+StatusOr<GoldenFile> MakeDraftStagesFile(const DraftSpec& spec, const OrderedJson& config) {
+  GoldenFile file;
+  file.entry = DraftEntry(spec, "golden.safetensors", config);
+  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case,
+                      DrafterCase::WithoutStages(Json(config), DraftFolder(spec)));
+  DM_ASSIGN_OR_RETURN(
+      const reference::DrafterWeights weights,
+      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  LocalOracle second(drafter_case, weights, Precision::kExact, Accumulation::kFloat64);
+  TensorsInMemory tensors;
+  const std::string id = drafter_case.id().ToString();
+  const auto on_step = [&](std::size_t step, const TappedStages& tapped) -> Status {
+    DM_RETURN_IF_ERROR(CheckAgreement(id, step, tapped, second.Step(step, tapped)));
+    return AddStages(drafter_case, step, tapped, tensors);
+  };
+  DM_RETURN_IF_ERROR(TapCase(drafter_case, Precision::kExact, OpenReferenceForCase, on_step));
+  file.entry.kind = "draft";
+  file.entry.cases = {id};
+  file.entry.precision = "float64, stored as F32";
+  file.entry.tolerance = "T4";
+  file.entry.inputs_sha256 = DigestOfInputs(drafter_case);
+  file.entry.agreement = "float64 reference and direct formulas, stage by stage";
+  DM_ASSIGN_OR_RETURN(file.bytes, tensors.Serialize());
+  SealEntry(file);
+  return file;
+}
+
+}  // namespace draftmark

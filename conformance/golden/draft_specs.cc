@@ -1,0 +1,141 @@
+#include "conformance/golden/draft_specs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "src/base/counter_hash.h"
+#include "src/cases/generated_data.h"
+
+namespace draftmark {
+namespace {
+
+// Windows of 2048 and 4096 need contexts beyond them; the others stay short.
+constexpr DraftSpec kSpecs[] = {
+    {.name = "qwen3-4b-dflash", .entry = "z-lab/Qwen3-4B-DFlash-b16"},
+    {.name = "qwen3-coder-30b-a3b-dflash", .entry = "z-lab/Qwen3-Coder-30B-A3B-DFlash"},
+    {.name = "qwen3.5-4b-dflash", .entry = "z-lab/Qwen3.5-4B-DFlash", .context = 4133},
+    {.name = "qwen3.6-27b-dflash", .entry = "z-lab/Qwen3.6-27B-DFlash", .context = 2081},
+    {.name = "gpt-oss-20b-dflash", .entry = "z-lab/gpt-oss-20b-DFlash"},
+    {.name = "kimi-k2.5-dflash", .entry = "z-lab/Kimi-K2.5-DFlash"},
+    {.name = "gemma-4-31b-dflash", .entry = "z-lab/gemma-4-31B-it-DFlash", .context = 2081},
+    {.name = "qwen2.5-0.5b-dflash", .entry = "recipe/qwen2.5-0.5b-dflash"},
+    {.name = "lfm2.5-1.2b-dflash", .entry = "recipe/lfm2.5-1.2b-dflash"},
+    {.name = "longcat-flash-dflash", .entry = "recipe/longcat-flash-dflash"},
+    {.name = "dflash-qwen3-14b-block7", .entry = "deepseek-ai/dflash_qwen3_14b_block7"},
+    {.name = "qwen3.8-27b-dflash2", .entry = "z-lab/Qwen3.8-27B-DFlash2 (incoai)", .context = 2081},
+    {.name = "glm-5.3-flash-dflash2", .entry = "incoai/GLM-5.3-Flash-DFlash2", .context = 2081},
+    {.name = "qwen3.8-27b-dspark", .entry = "RadixArk/Qwen3.8-27B-DSpark"},
+    {.name = "dspark-qwen3-4b-block7", .entry = "deepseek-ai/dspark_qwen3_4b_block7"},
+    {.name = "kimi-k3-dspark", .entry = "recipe/kimi-k3-dspark"},
+    {.name = "glm-5.2-dspark", .entry = "recipe/glm-5.2-dspark"},
+    {.name = "inkling-dspark", .entry = "recipe/inkling-dspark"},
+    {.name = "qwen3.6-27b-dspark", .entry = "recipe/qwen3.6-27b-dspark"},
+    // Rules that no supported published drafter has: partial rotary in both pairings, sinks, a mask
+    // embedding of its own, gated and recurrent Markov heads, an amplitude from the config.
+    {.name = "synthetic-partial-rotary",
+     .entry = "synthetic/tiny-dflash",
+     .head_dim = 16,
+     .change = R"({"rope": {"partial_rotary_factor": 0.5}})",
+     .sinks = true},
+    {.name = "synthetic-half-of-head",
+     .entry = "synthetic/tiny-dflash2",
+     .head_dim = 16,
+     .change = R"({"rope": {"partial_rotary_factor": 0.25}, "rope_pairing": "half_of_head"})",
+     .mask_embedding = true},
+    {.name = "synthetic-gated-markov",
+     .entry = "synthetic/tiny-dspark",
+     .change = R"({"markov_head_type": "gated"})"},
+    {.name = "synthetic-rnn-markov",
+     .entry = "synthetic/tiny-dspark",
+     .change = R"({"markov_head_type": "rnn", "rope": {"type": "yarn", "factor": 4,
+                   "original_max_position_embeddings": 64, "attention_factor": 0.875}})"},
+};
+
+// Records of the catalogue about the full-size checkpoint, which do not hold for a reduced one.
+constexpr std::string_view kRecords[] = {"name",
+                                         "note",
+                                         "source",
+                                         "verified",
+                                         "unverified_fields",
+                                         "published_size",
+                                         "weights_params_computed",
+                                         "weights_bytes_bf16_computed"};
+
+StatusOr<OrderedJson> FindEntry(const DraftSpec& spec, const Json& catalogue,
+                                const std::string& source) {
+  const auto configs = catalogue.find("configs");
+  if (configs != catalogue.end() && configs->is_array()) {
+    for (const Json& entry : *configs) {
+      if (entry.is_object() && entry.value("name", "") == spec.entry) return OrderedJson(entry);
+    }
+  }
+  return NotFoundError(fmt::format("{}: no entry named \"{}\"", source, spec.entry));
+}
+
+void ReduceWidths(const DraftSpec& spec, OrderedJson& json) {
+  json["hidden_size"] = spec.hidden;
+  json["target_hidden_size"] = spec.hidden;
+  json["intermediate_size"] = spec.intermediate;
+  json["vocab_size"] = spec.vocabulary;
+  json["mask_token_id"] = spec.vocabulary - 1;
+  json["head_dim"] = spec.head_dim;
+  // A rank as small as the rest; 0 stays 0.
+  constexpr std::uint64_t kRank = 16;
+  for (const char* const rank : {"markov_rank", "selector_rank"}) {
+    if (json.value(rank, std::uint64_t{0}) > kRank) json[rank] = kRank;
+  }
+}
+
+// The first step fills the context, the second adds what a verification of a few drafts would.
+// Positions are ahead of slots, as after dropped rows; anchors are drawn.
+OrderedJson Steps(const DraftSpec& spec, std::uint64_t vocabulary) {
+  constexpr std::uint64_t kAhead = 29;
+  constexpr std::uint64_t kAccepted = 5;
+  OrderedJson steps = OrderedJson::array();
+  std::uint64_t start = spec.context + kAhead;
+  for (const std::uint64_t rows : {spec.context, kAccepted}) {
+    if (!steps.empty()) start += kAccepted;
+    const std::uint64_t anchor = BitsAt(SeedOf(spec.name), steps.size()) % (vocabulary - 1);
+    OrderedJson step = {{"new_context_rows", rows}, {"start", start}, {"anchor", anchor}};
+    // Page and window borders, the ends, and a row of the middle.
+    std::vector<std::uint64_t> kept;
+    for (const std::uint64_t row :
+         {std::uint64_t{0}, std::uint64_t{15}, std::uint64_t{16}, rows / 2, rows - 2, rows - 1}) {
+      if (row < rows) kept.push_back(row);
+    }
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    step["kept_context_rows"] = kept;
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::span<const DraftSpec> DraftSpecs() { return kSpecs; }
+
+StatusOr<OrderedJson> DraftConfigJson(const DraftSpec& spec, const Json& catalogue,
+                                      const std::string& source) {
+  DM_ASSIGN_OR_RETURN(OrderedJson json, FindEntry(spec, catalogue, source));
+  for (const std::string_view record : kRecords) json.erase(std::string(record));
+  if (spec.hidden != kPublishedWidth) ReduceWidths(spec, json);
+  DM_ASSIGN_OR_RETURN(const Json change, ParseJson(spec.change, std::string(spec.name)));
+  json.merge_patch(OrderedJson(change));
+  const auto vocabulary = json.value("vocab_size", std::uint64_t{0});
+  if (vocabulary < 2) {
+    return InvalidArgumentError(
+        fmt::format("{}: entry \"{}\" records no vocabulary", source, spec.entry));
+  }
+  json["catalogue_entry"] = spec.entry;
+  json["generator"] = GeneratorToJson({.seed = SeedOf(spec.name) >> 32,
+                                       .sinks = spec.sinks,
+                                       .mask_embedding = spec.mask_embedding});
+  json["steps"] = Steps(spec, vocabulary);
+  return json;
+}
+
+}  // namespace draftmark

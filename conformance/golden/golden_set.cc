@@ -1,0 +1,123 @@
+#include "conformance/golden/golden_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conformance/drafts/run_case.h"
+#include "conformance/golden/draft_file.h"
+#include "conformance/golden/draft_specs.h"
+#include "conformance/golden/file_bytes.h"
+#include "src/cases/drafter_case.h"
+#include "src/operations/registry.h"
+
+namespace draftmark {
+namespace {
+
+struct Origin {
+  std::string_view prefix;  // of paths
+  std::string_view generator;
+  std::string_view precision;
+  std::string_view tolerance;
+  std::string_view agreement;
+};
+// Who made what was imported. The longest names first where one is the beginning of another.
+constexpr Origin kOrigins[] = {
+    {"buffer_sizes/", "an independent sizing implementation, evaluated row by row", "integers",
+     "T0", "checked by draftmark verify: every row"},
+    {"configs/", "files of public models, and a catalogue of published drafters", "", "T0",
+     "checked by draftmark verify: every field"},
+    {"drafter/", "an independent float64 implementation; tools/golden/trim_oracle_case.py",
+     "float64, stored as F32", "T4", "float64 reference and the oracle case"},
+};
+
+bool MatchesGlob(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (text.substr(0, star) != pattern.substr(0, star)) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t at = star; at <= text.size(); ++at) {
+    if (MatchesGlob(rest, text.substr(at))) return true;
+  }
+  return false;
+}
+
+// The golden file of an oracle case carries the case's id, and must agree with the reference.
+Status DescribeDrafterCase(const std::string& golden, const std::string& path,
+                           FileSystem& file_system, ManifestEntry& entry) {
+  constexpr std::string_view kStages = "/golden.safetensors";
+  if (!path.ends_with(kStages)) return OkStatus();
+  const std::string folder = JoinPath(golden, path.substr(0, path.size() - kStages.size()));
+  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(folder, file_system));
+  entry.cases = {drafter_case.id().ToString()};
+  DM_ASSIGN_OR_RETURN(
+      const CaseReport report,
+      RunDrafterCase(drafter_case, Precision::kExact, kReferenceBackend, OpenReferenceForCase));
+  if (report.FirstFailure() != nullptr) return InternalError(ReportText(report));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::vector<GoldenItem>> GeneratedItems(const std::string& golden,
+                                                 FileSystem& file_system) {
+  const std::string catalogue_path = JoinPath(golden, "configs/drafter_configs.json");
+  DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(catalogue_path, file_system));
+  DM_ASSIGN_OR_RETURN(const Json catalogue, ParseJson(text, catalogue_path));
+  std::vector<GoldenItem> items;
+  for (const DraftSpec& spec : DraftSpecs()) {
+    DM_ASSIGN_OR_RETURN(const OrderedJson config, DraftConfigJson(spec, catalogue, catalogue_path));
+    const GoldenFile config_file = MakeDraftConfigFile(spec, config);
+    // The id carries the folder's name; a pattern that names it takes both files.
+    const std::vector<std::string> cases = {fmt::format("draft/{}", spec.name)};
+    items.push_back({config_file.entry.path, cases,
+                     [config_file] { return StatusOr<GoldenFile>(config_file); }});
+    items.push_back({DraftFolder(spec) + "/golden.safetensors", cases,
+                     [&spec, config] { return MakeDraftStagesFile(spec, config); }});
+  }
+  for (const Operation& operation : AllOperations()) {
+    std::vector<std::string> cases;
+    for (const OperationCase& c : BoundaryCases(operation)) cases.push_back(c.Id());
+    items.push_back({fmt::format("operations/{}.safetensors", operation.name), std::move(cases),
+                     [&operation] { return MakeOperationFile(operation); }});
+  }
+  std::sort(items.begin(), items.end(),
+            [](const GoldenItem& a, const GoldenItem& b) { return a.path < b.path; });
+  return items;
+}
+
+StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::string& path,
+                                         FileSystem& file_system) {
+  const auto* const origin =
+      std::find_if(std::begin(kOrigins), std::end(kOrigins),
+                   [&](const Origin& known) { return path.starts_with(known.prefix); });
+  if (origin == std::end(kOrigins)) {
+    return InvalidArgumentError(
+        fmt::format("{}: no generator makes this file, and nothing is imported there", path));
+  }
+  DM_ASSIGN_OR_RETURN(const auto mapped, file_system.Map(JoinPath(golden, path)));
+  ManifestEntry entry;
+  entry.path = path;
+  entry.kind = "imported";
+  entry.bytes = mapped->bytes().size();
+  entry.sha256 = Sha256Hex(mapped->bytes());
+  entry.generator = origin->generator;
+  entry.precision = origin->precision;
+  entry.tolerance = origin->tolerance;
+  entry.agreement = origin->agreement;
+  DM_RETURN_IF_ERROR(DescribeDrafterCase(golden, path, file_system, entry));
+  return entry;
+}
+
+bool Matches(std::string_view pattern, std::string_view path,
+             const std::vector<std::string>& cases) {
+  // A pattern without a star may stand anywhere.
+  const std::string glob = pattern.find('*') == std::string_view::npos
+                               ? fmt::format("*{}*", pattern)
+                               : std::string(pattern);
+  return MatchesGlob(glob, path) ||
+         std::any_of(cases.begin(), cases.end(),
+                     [&](const std::string& id) { return MatchesGlob(glob, id); });
+}
+
+}  // namespace draftmark
