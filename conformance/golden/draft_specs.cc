@@ -89,16 +89,19 @@ void ReduceWidths(const DraftSpec& spec, OrderedJson& json) {
   }
 }
 
-// The first step fills the context, the second adds what a verification of a few drafts would.
-// Positions are ahead of slots, as after dropped rows; anchors are drawn.
-OrderedJson Steps(const DraftSpec& spec, std::uint64_t vocabulary) {
+}  // namespace
+
+std::span<const DraftSpec> DraftSpecs() { return kSpecs; }
+
+void AddGeneratedSteps(OrderedJson& config, std::string_view name, std::uint64_t context,
+                       std::uint64_t vocabulary, const DataGenerator& generator) {
   constexpr std::uint64_t kAhead = 29;
   constexpr std::uint64_t kAccepted = 5;
   OrderedJson steps = OrderedJson::array();
-  std::uint64_t start = spec.context + kAhead;
-  for (const std::uint64_t rows : {spec.context, kAccepted}) {
+  std::uint64_t start = context + kAhead;
+  for (const std::uint64_t rows : {context, kAccepted}) {
     if (!steps.empty()) start += kAccepted;
-    const std::uint64_t anchor = BitsAt(SeedOf(spec.name), steps.size()) % (vocabulary - 1);
+    const std::uint64_t anchor = BitsAt(SeedOf(name), steps.size()) % (vocabulary - 1);
     OrderedJson step = {{"new_context_rows", rows}, {"start", start}, {"anchor", anchor}};
     // Page and window borders, the ends, and a row of the middle.
     std::vector<std::uint64_t> kept;
@@ -111,30 +114,22 @@ OrderedJson Steps(const DraftSpec& spec, std::uint64_t vocabulary) {
     step["kept_context_rows"] = kept;
     steps.push_back(std::move(step));
   }
-  return steps;
+  config["generator"] = GeneratorToJson(generator);
+  config["steps"] = std::move(steps);
 }
-
-}  // namespace
-
-std::span<const DraftSpec> DraftSpecs() { return kSpecs; }
 
 StatusOr<OrderedJson> DraftConfigJson(const DraftSpec& spec, const Json& catalogue,
                                       const std::string& source) {
   DM_ASSIGN_OR_RETURN(OrderedJson json, FindEntry(spec, catalogue, source));
   for (const std::string_view record : kRecords) json.erase(std::string(record));
-  if (spec.hidden != kPublishedWidth) ReduceWidths(spec, json);
+  ReduceWidths(spec, json);
   DM_ASSIGN_OR_RETURN(const Json change, ParseJson(spec.change, std::string(spec.name)));
   json.merge_patch(OrderedJson(change));
-  const auto vocabulary = json.value("vocab_size", std::uint64_t{0});
-  if (vocabulary < 2) {
-    return InvalidArgumentError(
-        fmt::format("{}: entry \"{}\" records no vocabulary", source, spec.entry));
-  }
   json["catalogue_entry"] = spec.entry;
-  json["generator"] = GeneratorToJson({.seed = SeedOf(spec.name) >> 32,
-                                       .sinks = spec.sinks,
-                                       .mask_embedding = spec.mask_embedding});
-  json["steps"] = Steps(spec, vocabulary);
+  AddGeneratedSteps(json, spec.name, spec.context, spec.vocabulary,
+                    {.seed = SeedOf(spec.name) >> 32,
+                     .sinks = spec.sinks,
+                     .mask_embedding = spec.mask_embedding});
   return json;
 }
 

@@ -14,6 +14,7 @@
 
 #include "src/base/json.h"
 #include "src/base/status.h"
+#include "src/cases/generated_data.h"
 
 namespace draftmark {
 
@@ -32,8 +33,11 @@ struct DraftSpec {
 
 std::span<const DraftSpec> DraftSpecs();
 
-// The published widths: nothing is replaced. For drafts of full size, which have no golden file.
-inline constexpr std::uint64_t kPublishedWidth = 0;
+// Adds generator and steps to a drafter's config: the first step fills the context with `context`
+// rows, the second adds what a verification of a few drafts would. Positions run ahead of slots, as
+// after dropped rows. `name` seeds the anchors.
+void AddGeneratedSteps(OrderedJson& config, std::string_view name, std::uint64_t context,
+                       std::uint64_t vocabulary, const DataGenerator& generator);
 
 // config.json of a generated case: geometry, generator and steps. NOT_FOUND if the catalogue has no
 // such entry; `source` is the catalogue's name for messages.

@@ -1,16 +1,29 @@
 #include "tools/commands/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
+#include "src/cases/generated_data.h"
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
+#include "tools/commands/draft/draft_command.h"
 #include "tools/commands/golden/golden_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
 #include "tools/commands/verify/verify_command.h"
 
 namespace draftmark {
+namespace {
+
+#ifdef __clang__
+constexpr char kCompiler[] = "clang";
+#else
+constexpr char kCompiler[] = "gcc";
+#endif
+
+}  // namespace
 
 int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ostream& err,
                  bool out_is_terminal, const Clock& clock) {
@@ -18,9 +31,12 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   CLI::App app(
       "Conformance and benchmark harness for block-diffusion speculative-decoding drafters.",
       "draftmark");
+  app.set_version_flag("--version", fmt::format("draftmark, golden data version {}, built by {} {}",
+                                                kGeneratorVersion, kCompiler, __VERSION__));
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
   AddConfigCommand(app, context);
+  AddDraftCommand(app, context);
   AddGoldenCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);
