@@ -13,7 +13,7 @@
 #include "conformance/golden/manifest.h"
 #include "conformance/golden/regenerate.h"
 #include "conformance/golden/tensor_diff.h"
-#include "tools/commands/verify/golden_directory.h"
+#include "tools/commands/verify/checkout.h"
 
 namespace draftmark {
 namespace {
