@@ -44,11 +44,9 @@ Given Forward::Queries(std::uint64_t layer, const Given& input) {
   };
   if (Makes(kQkNormAfterRope)) {
     turn(q.values);
-    return Emit(LayerStage(layer, "q_norm"), Norm(q.values, d, w.q_norm), input.given);
+    return Emit(LayerStage(layer, "q_norm"), HeadNorm(std::move(q), w.q_norm), input.given);
   }
-  Given queries =
-      Emit(LayerStage(layer, "q_norm"),
-           Makes(kQkNormMissing) ? std::move(q) : Norm(q.values, d, w.q_norm), input.given);
+  Given queries = Emit(LayerStage(layer, "q_norm"), HeadNorm(std::move(q), w.q_norm), input.given);
   turn(queries.values);
   return queries;
 }
@@ -246,10 +244,12 @@ void Forward::Layer(std::uint64_t layer, const Given& hidden, Given& stream) {
                   Makes(kBiasDropped) ? std::span<const BFloat16>() : w.o_bias.values()),
            a.given);
   if (conv) a = Convolve(stage("attention_conv.finish"), w.attention_conv, 1, a, dynamic);
-  stream = {Rounded(sum_of(stream, n1, a).values), stream.given && a.given};
-
-  const Given n2 = Emit(stage("post_attention_layernorm"),
-                        Norm(stream.values, h, w.post_attention_layernorm), stream.given);
+  // The sum in the middle of the layer is no stage: what cancels in it shows in the stages after
+  // it.
+  const Terms middle = sum_of(stream, n1, a);
+  stream = {Rounded(middle.values), stream.given && a.given};
+  Terms normed = Norm(stream.values, h, w.post_attention_layernorm, middle.magnitude);
+  const Given n2 = Emit(stage("post_attention_layernorm"), std::move(normed), stream.given);
   z = n2;
   if (conv) {
     const Given own = dynamic_of("mlp_conv.dynamic", w.mlp_conv, n2);
@@ -258,7 +258,9 @@ void Forward::Layer(std::uint64_t layer, const Given& hidden, Given& stream) {
   }
   Given m = Mlp(layer, z);
   if (conv) m = Convolve(stage("mlp_conv.finish"), w.mlp_conv, 1, m, dynamic);
-  stream = Emit(stage("output"), sum_of(stream, n2, m), stream.given && m.given);
+  Terms sum = sum_of(stream, n2, m);
+  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.magnitude[i] += middle.magnitude[i];
+  stream = Emit(stage("output"), std::move(sum), stream.given && m.given);
 }
 
 }  // namespace draftmark::plain

@@ -80,10 +80,14 @@ Terms Forward::ContextProjection(std::uint64_t layer, std::span<const double> in
   if (Makes(kKvSwapped)) block = 2 * layer + (key ? 1 : 0);
   if (Makes(kKvGrouped)) block = key ? layer : config_.num_hidden_layers + layer;
   const reference::LayerWeights& w = weights_.layers[block / 2];
-  const bool bias = !Makes(kBiasDropped);
-  if (block % 2 == 0)
-    return Linear(input, w.k_proj, bias ? w.k_bias.values() : std::span<const BFloat16>());
-  return Linear(input, w.v_proj, bias ? w.v_bias.values() : std::span<const BFloat16>());
+  const std::span<const BFloat16> bias = block % 2 == 0 ? w.k_bias.values() : w.v_bias.values();
+  Terms result = Linear(input, block % 2 == 0 ? w.k_proj : w.v_proj,
+                        Makes(kBiasDropped) ? std::span<const BFloat16>() : bias);
+  if (Makes(kContextConv)) {
+    // A convolution that is no stage has roundings of its own, some five units (section 10, T3).
+    for (double& magnitude : result.magnitude) magnitude *= 3;
+  }
+  return result;
 }
 
 std::int64_t Forward::ContextPosition(std::size_t row) const {
@@ -144,8 +148,7 @@ void Forward::KeysAndValues(std::uint64_t layer, const Given& hidden, const Give
     turn(k, true);
     k.values = Rounded(std::move(k.values));
   }
-  Given k_norm = Emit(LayerStage(layer, "k_norm"),
-                      Makes(kQkNormMissing) ? std::move(k) : Norm(k.values, d, w.k_norm), local);
+  Given k_norm = Emit(LayerStage(layer, "k_norm"), HeadNorm(std::move(k), w.k_norm), local);
   Terms rotated{k_norm.values, {}};
   for (const double value : k_norm.values) rotated.magnitude.push_back(std::abs(value));
   if (!Makes(kQkNormAfterRope)) turn(rotated, true);

@@ -7,8 +7,8 @@
 
 namespace draftmark::plain {
 
-Terms RmsNorm(std::span<const double> x, std::size_t width, std::span<const BFloat16> weight,
-              double epsilon, double weight_offset) {
+Terms RmsNorm(std::span<const double> x, std::span<const double> x_magnitude, std::size_t width,
+              std::span<const BFloat16> weight, double epsilon, double weight_offset) {
   Terms result;
   result.values.reserve(x.size());
   for (std::size_t begin = 0; begin < x.size(); begin += width) {
@@ -17,8 +17,10 @@ Terms RmsNorm(std::span<const double> x, std::size_t width, std::span<const BFlo
     const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + epsilon);
     for (std::size_t i = 0; i < width; ++i) {
       const double w = weight.empty() ? 1 : weight[i].ToDouble() + weight_offset;
+      const double magnitude =
+          x_magnitude.empty() ? std::abs(x[begin + i]) : x_magnitude[begin + i];
       result.values.push_back(x[begin + i] * scale * w);
-      result.magnitude.push_back(std::abs(result.values.back()));
+      result.magnitude.push_back(magnitude * scale * std::abs(w));
     }
   }
   return result;

@@ -20,9 +20,9 @@ struct Terms {
 };
 
 // Rows of `width` values, normed one by one: x / sqrt(mean(x^2) + epsilon) * weight (section 4.1).
-// No weight: 1.
-Terms RmsNorm(std::span<const double> x, std::size_t width, std::span<const BFloat16> weight,
-              double epsilon, double weight_offset = 0);
+// No weight: 1. `x_magnitude` is empty, or the sums of magnitudes that x came from.
+Terms RmsNorm(std::span<const double> x, std::span<const double> x_magnitude, std::size_t width,
+              std::span<const BFloat16> weight, double epsilon, double weight_offset = 0);
 
 // Rotary embedding (section 4.3).
 struct Rotation {

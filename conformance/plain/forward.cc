@@ -163,15 +163,20 @@ Terms Forward::Linear(std::span<const double> x, const reference::Bf16Matrix& we
   return result;
 }
 
-Terms Forward::Norm(std::span<const double> x, std::size_t row,
-                    const reference::Bf16Matrix& weight) const {
+Terms Forward::Norm(std::span<const double> x, std::size_t row, const reference::Bf16Matrix& weight,
+                    std::span<const double> x_magnitude) const {
   double epsilon = config_.rms_norm_eps;
   if (Makes(Mistake::kEpsilon1e6)) epsilon = 1e-6;
   if (Makes(Mistake::kEpsilon1e5)) epsilon = 1e-5;
-  const bool of_head = row == config_.head_dim && weight.cols() == config_.head_dim;
-  const bool no_weight = Makes(Mistake::kQkNormNoWeight) && of_head;
-  return RmsNorm(x, row, no_weight ? std::span<const BFloat16>() : weight.values(), epsilon,
+  return RmsNorm(x, x_magnitude, row, weight.values(), epsilon,
                  Makes(Mistake::kNormPlusOne) ? 1 : 0);
+}
+
+Terms Forward::HeadNorm(Terms projected, const reference::Bf16Matrix& weight) const {
+  if (Makes(Mistake::kQkNormMissing)) return projected;
+  return Norm(projected.values, config_.head_dim,
+              Makes(Mistake::kQkNormNoWeight) ? reference::Bf16Matrix() : weight,
+              projected.magnitude);
 }
 
 void Forward::Run() {

@@ -24,9 +24,9 @@ std::uint32_t Forward::Previous(std::size_t draft, std::uint32_t chosen) const {
   return chosen;
 }
 
-// The bias over the vocabulary, rounded. `state` is the recurrent head's.
-std::vector<double> Forward::MarkovBias(std::uint32_t previous, std::size_t row,
-                                        std::vector<double>& carried) {
+// The bias over the vocabulary, rounded. `carried` is the recurrent head's state. Magnitudes are of
+// what the bias was rounded from: for the other heads these are sums of products of rounded gates.
+Terms Forward::MarkovBias(std::uint32_t previous, std::size_t row, std::vector<double>& carried) {
   const reference::MarkovWeights& w = weights_.markov;
   const std::size_t rank = w.w1.cols();
   const bool swapped = Makes(kMarkovSwapped);
@@ -53,7 +53,11 @@ std::vector<double> Forward::MarkovBias(std::uint32_t previous, std::size_t row,
       latent[i] = hook_.Round(std::tanh(joint[2 * rank + i]));
     }
   }
-  return Rounded(Linear(latent, swapped ? w.w1 : w.w2).values);
+  Terms bias = Linear(latent, swapped ? w.w1 : w.w2);
+  bias.values = Rounded(std::move(bias.values));
+  if (w.type != reference::MarkovType::kVanilla) return bias;
+  for (std::size_t v = 0; v < bias.values.size(); ++v) bias.magnitude[v] = std::abs(bias.values[v]);
+  return bias;
 }
 
 Terms Forward::Confidence(std::uint32_t previous, std::size_t row) {
@@ -94,11 +98,11 @@ void Forward::MarkovHead() {
     const std::size_t row = drafts.first + d;
     const std::uint32_t previous = Previous(d, chosen);
     if (markov) {
-      const std::vector<double> bias = MarkovBias(previous, row, carried);
+      const Terms bias = MarkovBias(previous, row, carried);
       const bool exempt = Makes(kMarkovRowZeroExempt) && d == 0;
       for (std::size_t v = 0; v < vocabulary && !exempt; ++v) {
-        biased.values[row * vocabulary + v] += bias[v];
-        biased.magnitude[row * vocabulary + v] += std::abs(bias[v]);
+        biased.values[row * vocabulary + v] += bias.values[v];
+        biased.magnitude[row * vocabulary + v] += bias.magnitude[v];
       }
     }
     if (weights_.confidence.present()) {
@@ -241,6 +245,9 @@ void Forward::SelectorHead() {
   for (std::size_t d = 0; d < drafts.count; ++d) {
     std::copy_n(s.values.begin() + static_cast<std::ptrdiff_t>(d * top), top,
                 choices[d].scores.begin());
+  }
+  const std::vector<Choice> walked = choices;
+  for (std::size_t d = 0; d < drafts.count; ++d) {
     if (Makes(kSelectorIndependent)) {
       const std::span<const double> logits = LogitsOf(drafts.first + d);
       choices[d] = {{}, {logits.begin(), logits.end()}};
@@ -248,7 +255,7 @@ void Forward::SelectorHead() {
     }
     if (Makes(kSelectorViterbi)) choices[d] = {{viterbi[d]}, {0.0}};
   }
-  EmitTokens(std::move(choices), local);
+  EmitTokens(std::move(choices), local, Makes(kSelectorViterbi) ? &walked : nullptr);
 }
 
 }  // namespace draftmark::plain

@@ -80,7 +80,7 @@ constexpr MistakeInfo kMistakes[] = {
     {kSlideNotRewritten, "slide-not-rewritten", "M20", "after a window slide the cache keeps its first rows instead of its last", "set the watermark to 0 and rewrite the rows", "attn_out after a slide", Slides},
     {kStaleBlockRows, "stale-block-rows", "3.9", "the block's own keys stay visible after their step", "kv_len is C + gamma; the next propose overwrites them", "attn_out of step 1", SeveralSteps},
 
-    {kEmbedScaleMissing, "embed-scale-missing", "2", "input_embedding_scale is not applied", "multiply embeddings by input_embedding_scale", "input_layernorm; the norm hides most of it, output shows it", [](S s) { return s.config.input_embedding_scale != 1; }},
+    {kEmbedScaleMissing, "embed-scale-missing", "2", "input_embedding_scale is not applied", "multiply embeddings by input_embedding_scale", "post_attention_layernorm; the first norm hides it", [](S s) { return s.config.input_embedding_scale != 1; }},
     {kMaskEmbeddingIgnored, "mask-embedding-ignored", "D20", "mask rows read embed[mask id] although a mask embedding is shipped", "mask rows read the shipped vector", "input_layernorm", [](S s) { return !s.weights.mask_embedding.empty(); }},
     {kAnchorAsMask, "anchor-as-mask", "2", "row 0 is embedded as a mask", "row 0 is the anchor token", "input_layernorm", Always},
 
@@ -175,7 +175,7 @@ constexpr MistakeInfo kMistakes[] = {
     {kConfidenceNoMarkov, "confidence-no-markov", "6.2", "the confidence head leaves out its Markov features", "feature = [y; e]", "confidence_logits", [](S s) { return Confidence(s) && s.config.confidence_head_with_markov; }},
     {kConfidenceOrder, "confidence-order", "6.2", "the confidence feature is [e; y]", "hidden columns first: [y; e]", "confidence_logits", [](S s) { return Confidence(s) && s.config.confidence_head_with_markov; }},
     {kConfidenceStale, "confidence-stale", "M17", "rows keep the previous propose's confidence", "a row's value is valid only if its Markov step ran", "confidence_logits of step 1", [](S s) { return Confidence(s) && SeveralSteps(s); }},
-    {kSelectorIndependent, "selector-independent", "M15", "tokens are the argmax of each row's logits", "walk: s = U + g . successor, prev = last choice", "selector.scores or draft_tokens", Selector},
+    {kSelectorIndependent, "selector-independent", "M15", "tokens are the argmax of each row's logits", "walk: s = U + g . successor, prev = last choice", "draft_tokens", Selector},
     {kSelectorViterbi, "selector-viterbi", "M15", "tokens are the best path over all rows (Viterbi)", "greedy, left to right", "draft_tokens; nothing where both agree", Selector},
     {kSelectorSwapped, "selector-swapped", "7.2", "the codebooks are swapped", "predecessor[prev], successor[candidate]", "selector.scores", Selector},
     {kSelectorPrevAnchor, "selector-prev-anchor", "7.2", "prev is the anchor for every row", "prev is the token chosen before", "selector.scores", Selector},

@@ -59,7 +59,10 @@ class Forward {
   std::vector<double> Rounded(std::vector<double> values) const;
   Terms Linear(std::span<const double> x, const reference::Bf16Matrix& weight,
                std::span<const BFloat16> bias = {});
-  Terms Norm(std::span<const double> x, std::size_t row, const reference::Bf16Matrix& weight) const;
+  Terms Norm(std::span<const double> x, std::size_t row, const reference::Bf16Matrix& weight,
+             std::span<const double> x_magnitude = {}) const;
+  // The norm per head of a projection.
+  Terms HeadNorm(Terms projected, const reference::Bf16Matrix& weight) const;
 
   // context.cc: sections 3 and 4.2.
   void DropFront();
@@ -92,12 +95,14 @@ class Forward {
   // The run's own token of draft `draft` where it has one, else `computed`.
   std::uint32_t Chosen(std::size_t draft, std::uint32_t computed) const;
   std::uint32_t Anchor() const;
-  void EmitTokens(std::vector<Choice> choices, bool local);
+  // `margins`: the rows that margins are of, where they are others than those the tokens were
+  // chosen from.
+  void EmitTokens(std::vector<Choice> choices, bool local,
+                  const std::vector<Choice>* margins = nullptr);
   void PlainHead();
   void MarkovHead();
   std::uint32_t Previous(std::size_t draft, std::uint32_t chosen) const;
-  std::vector<double> MarkovBias(std::uint32_t previous, std::size_t row,
-                                 std::vector<double>& state);
+  Terms MarkovBias(std::uint32_t previous, std::size_t row, std::vector<double>& carried);
   Terms Confidence(std::uint32_t previous, std::size_t row);
   void EmitConfidence(Terms confidence, bool local);
   void SelectorHead();

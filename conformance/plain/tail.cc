@@ -51,21 +51,25 @@ std::uint32_t Forward::Anchor() const {
 }
 
 // Tokens, and by how much each led: the last stages of every head.
-void Forward::EmitTokens(std::vector<Choice> choices, bool local) {
-  Terms tokens, margins;
+void Forward::EmitTokens(std::vector<Choice> choices, bool local,
+                         const std::vector<Choice>* margins) {
+  Terms tokens, leads;
   for (const Choice& choice : choices) {
     const std::size_t best = Choose(choice.scores);
     tokens.values.push_back(choice.ids.empty() ? static_cast<double>(best) : choice.ids[best]);
+  }
+  for (const Choice& choice : margins != nullptr ? *margins : choices) {
+    const std::size_t best = Choose(choice.scores);
     double second = -INFINITY;
     for (std::size_t i = 0; i < choice.scores.size(); ++i) {
       if (i != best) second = std::max(second, choice.scores[i]);
     }
-    margins.values.push_back(choice.scores[best] - second);
-    margins.magnitude.push_back(std::abs(choice.scores[best]) + std::abs(second));
+    leads.values.push_back(choice.scores[best] - second);
+    leads.magnitude.push_back(std::abs(choice.scores[best]) + std::abs(second));
   }
   tokens.magnitude.assign(tokens.values.size(), 0);
   Emit("draft_tokens", std::move(tokens), local, std::move(choices));
-  Emit("margin", std::move(margins), local);
+  Emit("margin", std::move(leads), local);
 }
 
 void Forward::PlainHead() {
@@ -126,7 +130,8 @@ void Forward::Tail(const Given& stream) {
   for (std::size_t row = drafts.first; row < drafts.first + drafts.count; ++row) {
     std::span<double> values = std::span(logits.values).subspan(row * vocabulary, vocabulary);
     if (Makes(kLogitsAfterTopK)) {
-      for (const std::uint32_t id : TopK(values, config_.selector_top_k).ids) values[id] = -1e30;
+      const std::vector<double> rounded = Rounded({values.begin(), values.end()});
+      for (const std::uint32_t id : TopK(rounded, config_.selector_top_k).ids) values[id] = -1e30;
     }
     if (Makes(kLogitsStaleTopK) && Later() && row < state().candidates.size()) {
       for (const std::uint32_t id : state().candidates[row]) values[id] = -1e30;

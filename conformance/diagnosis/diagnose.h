@@ -1,0 +1,49 @@
+// Finds the first stage of a dump that is off, and which known mistakes reproduce the dump.
+//
+//   DM_ASSIGN_OR_RETURN(const Diagnosis diagnosis, Diagnose(config, weights, bands, dump));
+//   diagnosis.FirstOff();        // null: the dump agrees
+//   diagnosis.explanations;      // {{gqa-modulo}}: one mistake; several entries: they cannot be told apart
+//
+// Every stage is computed by the plain forward from what the dump itself handed on, where it is
+// dumped, and from values computed here where it is not. A hypothesis is the same forward with one
+// known mistake made on purpose; it explains the dump if every dumped stage then agrees
+// (stage_judgement.h). If no single mistake does, pairs are tried that start with one that mends
+// the first stage off. Among hypotheses that all explain the dump, one whose errors are more than
+// twice another's is dropped.
+//
+// Steps run in order, bands within a step, stages in data-flow order within a band. Nothing is kept
+// between calls; thread-safe. Errors are those of plain::Run.
+#ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_DIAGNOSE_H_
+#define DRAFTMARK_CONFORMANCE_DIAGNOSIS_DIAGNOSE_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/diagnosis/dump.h"
+#include "conformance/diagnosis/stage_judgement.h"
+#include "conformance/plain/forward.h"
+#include "src/base/status.h"
+#include "src/config/drafter_config.h"
+#include "src/reference/weights.h"
+
+namespace draftmark {
+
+using Hypothesis = std::set<plain::Mistake>;
+
+struct Diagnosis {
+  std::vector<StageFinding> findings;  // of every dumped stage, in data-flow order
+  std::vector<Hypothesis>
+      explanations;        // of a dump that is off; none: no known mistake reproduces it
+  std::size_t tested = 0;  // hypotheses that were tried
+
+  const StageFinding* FirstOff() const;  // null: the dump agrees
+  std::size_t Count(Agreement agreement) const;
+};
+
+StatusOr<Diagnosis> Diagnose(const DrafterConfig& config, const reference::DrafterWeights& weights,
+                             const plain::Bands& bands, const Dump& dump);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_DIAGNOSIS_DIAGNOSE_H_

@@ -1,0 +1,130 @@
+// Diagnoses of dumps that an independent forward wrote (numpy_drafter.py), each with one mistake:
+// the right one is named, and nothing is where there is nothing to name.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "conformance/diagnosis/diagnose.h"
+#include "conformance/diagnosis/inputs.h"
+#include "src/base/json.h"
+#include "src/base/status_matchers.h"
+#include "src/base/test_folder.h"
+
+namespace draftmark {
+namespace {
+
+// Mistakes that the dumps of one geometry cannot tell apart from the one that was made, beyond
+// which a set is too large.
+const std::map<std::string, std::vector<std::string>>& Indistinguishable() {
+  static const auto* const kSets = new std::map<std::string, std::vector<std::string>>{};
+  return *kSets;
+}
+
+class DiagnoseDumpsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TestFolder();
+    python_ok_ = Python("check", "");
+    if (python_ok_) {
+      ASSERT_TRUE(Python("write", folder_->path()));
+    }
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (python_ok_) return;
+    GTEST_SKIP() << "no Python packages for this test; tools/setup installs them";
+  }
+
+  // Runs numpy_dumps.py, whose name BUILD sets.
+  static bool Python(const std::string& command, const std::string& argument) {
+    const std::string line = fmt::format("'{}' '{}' {} '{}'", std::getenv("PYTHON"),
+                                         std::getenv("SCRIPT"), command, argument);
+    const int status =
+        std::system((command == "check" ? line.substr(0, line.size() - 3) : line).c_str());
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+
+  struct Geometry {
+    DrafterConfig config;
+    reference::DrafterWeights weights;
+    plain::Bands bands;
+  };
+  static StatusOr<Geometry> Load(const std::string& folder) {
+    Geometry g;
+    DM_ASSIGN_OR_RETURN(g.config, LoadDrafterConfig(folder + "/config.json"));
+    DM_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(folder + "/model.safetensors"));
+    DM_ASSIGN_OR_RETURN(g.weights,
+                        reference::LoadDrafterWeights(
+                            g.config, std::make_shared<const Checkpoint>(std::move(checkpoint))));
+    DM_ASSIGN_OR_RETURN(g.bands, LoadInputs(folder + "/inputs.safetensors", g.config));
+    return g;
+  }
+
+  static std::vector<std::string> Names(const Diagnosis& diagnosis) {
+    std::vector<std::string> names;
+    for (const Hypothesis& hypothesis : diagnosis.explanations) {
+      std::vector<std::string> parts;
+      for (const plain::Mistake mistake : hypothesis)
+        parts.emplace_back(plain::InfoOf(mistake).name);
+      names.push_back(fmt::format("{}", fmt::join(parts, " and ")));
+    }
+    return names;
+  }
+
+  static std::string FirstOff(const Diagnosis& diagnosis) {
+    const StageFinding* const first = diagnosis.FirstOff();
+    return first == nullptr ? "" : first->tensor;
+  }
+
+  static const TestFolder* folder_;
+  static bool python_ok_;
+};
+const TestFolder* DiagnoseDumpsTest::folder_ = nullptr;
+bool DiagnoseDumpsTest::python_ok_ = false;
+
+TEST_F(DiagnoseDumpsTest, EachMistakeIsNamed) {
+  DM_ASSERT_OK_AND_ASSIGN(const std::string text, ReadTextFile(folder_->Path("expected.json")));
+  DM_ASSERT_OK_AND_ASSIGN(const Json expected, ParseJson(text, "expected.json"));
+  std::map<std::string, Geometry> geometries;
+  for (const Json& entry : expected) {
+    const std::string geometry = entry["folder"];
+    const std::string path =
+        folder_->Path(geometry) + "/" + std::string(entry["dump"]) + ".safetensors";
+    SCOPED_TRACE(geometry + "/" + std::string(entry["dump"]));
+    if (!geometries.contains(geometry)) {
+      DM_ASSERT_OK_AND_ASSIGN(geometries[geometry], Load(folder_->Path(geometry)));
+    }
+    const Geometry& g = geometries[geometry];
+    DM_ASSERT_OK_AND_ASSIGN(const Dump dump, LoadDump(path, g.config, g.bands));
+    DM_ASSERT_OK_AND_ASSIGN(const Diagnosis diagnosis,
+                            Diagnose(g.config, g.weights, g.bands, dump));
+    const std::vector<std::string> names = Names(diagnosis);
+    const StageFinding* const first = diagnosis.FirstOff();
+    const std::string why = first == nullptr ? "agrees" : first->tensor + ": " + first->failure;
+    if (entry["mistake"].is_null()) {
+      EXPECT_TRUE(names.empty()) << fmt::format("{}", fmt::join(names, ", "));
+      EXPECT_NE(first, nullptr);
+    } else if (entry["mistake"] == "") {
+      EXPECT_EQ(first, nullptr) << why;
+    } else {
+      const auto also = Indistinguishable().find(geometry + "/" + std::string(entry["dump"]));
+      std::vector<std::string> right = {entry["mistake"].get<std::string>()};
+      if (also != Indistinguishable().end())
+        right.insert(right.end(), also->second.begin(), also->second.end());
+      EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(right)) << why;
+    }
+    if (entry["first"].is_string()) {
+      EXPECT_EQ(FirstOff(diagnosis), entry["first"].get<std::string>()) << why;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace draftmark
