@@ -1,5 +1,7 @@
 #include "conformance/diagnosis/diagnose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -83,6 +85,7 @@ class Search {
       DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_}, hook));
       diagnosis.findings = std::move(hook.findings());
     }
+    DM_RETURN_IF_ERROR(CheckAllJudged(diagnosis));
     const StageFinding* const first = diagnosis.FirstOff();
     if (first == nullptr) return diagnosis;
     const auto agreed = static_cast<std::size_t>(first - diagnosis.findings.data());
@@ -105,6 +108,19 @@ class Search {
   }
 
  private:
+  // A stage of a head that these weights do not have would pass unseen.
+  Status CheckAllJudged(const Diagnosis& diagnosis) const {
+    std::set<plain::StageId> judged;
+    for (const StageFinding& finding : diagnosis.findings) judged.insert(finding.id);
+    for (const auto& [id, stage] : dump_) {
+      if (judged.contains(id)) continue;
+      return InvalidArgumentError(fmt::format(
+          "tensor {}: expected a stage that these weights compute, found '{}', whose head is absent or off", stage.tensor,
+          id.stage));
+    }
+    return OkStatus();
+  }
+
   // B = 1.5 times the largest logit error of a BF16 run that makes no mistake.
   Status MeasureSoundRun() {
     plain::Recorder exact(plain::Rounding::kNothing);

@@ -12,7 +12,8 @@
 // twice another's is dropped.
 //
 // Steps run in order, bands within a step, stages in data-flow order within a band. Nothing is kept
-// between calls; thread-safe. Errors are those of plain::Run.
+// between calls; thread-safe. Errors are those of plain::Run, and
+// INVALID_ARGUMENT for a dumped stage of a head that the weights do not have.
 #ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_DIAGNOSE_H_
 #define DRAFTMARK_CONFORMANCE_DIAGNOSIS_DIAGNOSE_H_
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -67,10 +68,10 @@ StatusOr<std::string> FindInFolder(const std::string& folder, FileSystem& file_s
 
 Status Checkpoint::AddShard(SafetensorsFile shard) {
   for (const std::string& name : shard.names()) {
-    const auto [existing, inserted] = where_.emplace(name, shards_.size());
+    const auto [existing, inserted] = where_.emplace(name, Place{shards_.size(), name});
     if (!inserted) {
       return DataLossError(fmt::format("{}: tensor '{}': expected in one shard, found in {} and {}",
-                                       path_, name, shards_[existing->second].path(),
+                                       path_, name, shards_[existing->second.shard].path(),
                                        shard.path()));
     }
   }
@@ -95,11 +96,11 @@ StatusOr<Checkpoint> Checkpoint::OpenIndex(const std::string& path, FileSystem& 
   for (const auto& [tensor, shard] : shard_of) {
     const auto found = checkpoint.where_.find(tensor);
     const std::string expected = JoinPath(folder, shard);
-    if (found == checkpoint.where_.end() || checkpoint.shards_[found->second].path() != expected) {
+    if (found == checkpoint.where_.end() || checkpoint.shards_[found->second.shard].path() != expected) {
       return DataLossError(fmt::format(
           "{}: tensor '{}': expected in shard '{}', found {}", path, tensor, shard,
           found == checkpoint.where_.end() ? "in no shard"
-                                           : "in " + checkpoint.shards_[found->second].path()));
+                                           : "in " + checkpoint.shards_[found->second.shard].path()));
     }
   }
   std::erase_if(checkpoint.where_,
@@ -122,19 +123,33 @@ StatusOr<Checkpoint> Checkpoint::Open(const std::string& path, FileSystem& file_
   return checkpoint;
 }
 
+Status Checkpoint::Adopt(const Checkpoint& other, const std::string& tensor, const std::string& as) {
+  const auto found = other.where_.find(tensor);
+  if (found == other.where_.end()) return other.Get(tensor).status();
+  const SafetensorsFile& source = other.shards_[found->second.shard];
+  if (Has(as)) {
+    return InvalidArgumentError(fmt::format("{}: tensor '{}': expected to be absent, found beside {} of {}",
+                                            path_, as, tensor, source.path()));
+  }
+  where_.emplace(as, Place{shards_.size(), found->second.name});
+  names_.insert(std::lower_bound(names_.begin(), names_.end(), as), as);
+  shards_.push_back(source);
+  return OkStatus();
+}
+
 StatusOr<TensorView> Checkpoint::Get(std::string_view name) const {
   const auto found = where_.find(name);
   if (found == where_.end()) {
     return NotFoundError(fmt::format("{}: tensor '{}': not among the checkpoint's {} tensors",
                                      path_, name, names_.size()));
   }
-  return shards_[found->second].Get(name);
+  return shards_[found->second.shard].Get(found->second.name);
 }
 
 StatusOr<TensorView> Checkpoint::Get(std::string_view name, DType dtype, const Shape& shape) const {
   const auto found = where_.find(name);
   if (found == where_.end()) return Get(name);
-  return shards_[found->second].Get(name, dtype, shape);
+  return shards_[found->second.shard].Get(found->second.name, dtype, shape);
 }
 
 }  // namespace draftmark

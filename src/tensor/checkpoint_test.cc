@@ -179,5 +179,26 @@ TEST_F(CheckpointTest, MalformedIndex) {
   EXPECT_THAT(Open(), IndexError("not valid JSON"));
 }
 
+TEST_F(CheckpointTest, ATensorOfAnotherCheckpointIsAdopted) {
+  WriteShard("drafter.safetensors", {"fc", "norm"});
+  WriteShard("target.safetensors", {"embed", "head", "norm"});
+  DM_ASSERT_OK_AND_ASSIGN(Checkpoint drafter, Checkpoint::Open(folder_.Path("drafter.safetensors")));
+  {
+    DM_ASSERT_OK_AND_ASSIGN(const Checkpoint target,
+                            Checkpoint::Open(folder_.Path("target.safetensors")));
+    ASSERT_THAT(drafter.Adopt(target, "embed", "embed_tokens.weight"), IsOk());
+    ASSERT_THAT(drafter.Adopt(target, "head", "lm_head.weight"), IsOk());
+    EXPECT_THAT(drafter.Adopt(target, "absent", "x"),
+                StatusIs(StatusCode::kNotFound, HasSubstr("target.safetensors: tensor 'absent'")));
+    EXPECT_THAT(drafter.Adopt(target, "norm", "norm"),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("drafter.safetensors: tensor 'norm'")));
+  }
+  // Readable without the other object.
+  EXPECT_THAT(drafter.names(), ElementsAre("embed_tokens.weight", "fc", "lm_head.weight", "norm"));
+  EXPECT_EQ(Text(drafter.Get("embed_tokens.weight")), "e");
+  EXPECT_EQ(Text(drafter.Get("lm_head.weight", DType::kU8, {1})), "h");
+  EXPECT_EQ(Text(drafter.Get("norm")), "n");
+}
+
 }  // namespace
 }  // namespace draftmark

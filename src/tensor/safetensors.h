@@ -65,12 +65,17 @@ class SafetensorsFile {
 // A checkpoint of one or several files: a .safetensors file, a model.safetensors.index.json, or a
 // folder that holds either (the index wins; without model.safetensors, the only .safetensors file
 // there). Every tensor the index names must be in the shard it names, and no tensor in two shards;
-// tensors that the index does not name are no part of the checkpoint. Immutable; may be read by
-// several threads.
+// tensors that the index does not name are no part of the checkpoint. Immutable but for Adopt; may be
+// read by several threads.
 class Checkpoint {
  public:
   static StatusOr<Checkpoint> Open(const std::string& path,
                                    FileSystem& file_system = RealFileSystem());
+
+  // Takes a tensor of another checkpoint in under the name `as`: a drafter reads the embedding and
+  // the LM head of its target. The other's file stays open as long as this object lives. NOT_FOUND
+  // if `other` lacks it, INVALID_ARGUMENT if the name is taken here.
+  Status Adopt(const Checkpoint& other, const std::string& tensor, const std::string& as);
 
   // All tensor names in ascending byte order.
   const std::vector<std::string>& names() const { return names_; }
@@ -88,7 +93,11 @@ class Checkpoint {
   std::string path_;
   std::vector<SafetensorsFile> shards_;
   std::vector<std::string> names_;
-  std::map<std::string, std::size_t, std::less<>> where_;  // index into shards_
+  struct Place {
+    std::size_t shard;  // index into shards_
+    std::string name;   // there
+  };
+  std::map<std::string, Place, std::less<>> where_;
 };
 
 // Collects tensors and writes them in one go. The views must stay valid until Write returns. Not

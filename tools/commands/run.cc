@@ -8,7 +8,9 @@
 #include "src/cases/generated_data.h"
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
+#include "tools/commands/diff/diff_command.h"
 #include "tools/commands/draft/draft_command.h"
+#include "tools/commands/dump_template/dump_template_command.h"
 #include "tools/commands/golden/golden_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
@@ -36,7 +38,9 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
   AddConfigCommand(app, context);
+  AddDiffCommand(app, context);
   AddDraftCommand(app, context);
+  AddDumpTemplateCommand(app, context);
   AddGoldenCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);
