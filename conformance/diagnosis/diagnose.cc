@@ -114,9 +114,10 @@ class Search {
     for (const StageFinding& finding : diagnosis.findings) judged.insert(finding.id);
     for (const auto& [id, stage] : dump_) {
       if (judged.contains(id)) continue;
-      return InvalidArgumentError(fmt::format(
-          "tensor {}: expected a stage that these weights compute, found '{}', whose head is absent or off", stage.tensor,
-          id.stage));
+      return InvalidArgumentError(
+          fmt::format("tensor {}: expected a stage that these weights compute, found '{}', whose "
+                      "head is absent or off",
+                      stage.tensor, id.stage));
     }
     return OkStatus();
   }

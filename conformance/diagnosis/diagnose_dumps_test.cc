@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -73,6 +74,7 @@ class DiagnoseDumpsTest : public ::testing::Test {
       std::vector<std::string> parts;
       for (const plain::Mistake mistake : hypothesis)
         parts.emplace_back(plain::InfoOf(mistake).name);
+      std::sort(parts.begin(), parts.end());
       names.push_back(fmt::format("{}", fmt::join(parts, " and ")));
     }
     return names;

@@ -3,7 +3,7 @@
     Drafter(config, weights, rounding="bf16", bug="gqa-modulo").run(bands) -> {tensor name: array}
 
 `rounding` is "bf16" (one rounding at each of the normative points), "hf" (the chains of a PyTorch BF16 model) or "none".
-`bug` is the name of one mistake of conformance/plain/mistakes.h, one of UNLISTED, or None. `bands` is a list of lists of
+`bug` is the name of one mistake of conformance/plain/mistakes.h, two joined by "+", one of UNLISTED, or None. `bands` is a list of lists of
 steps: {"hidden": [n, L_t * h_t], "tokens": [gamma], "start": int, "drop": int}.
 """
 
@@ -28,10 +28,11 @@ def sigmoid(x):
 class Drafter:
     def __init__(self, config, weights, rounding="bf16", bug=None):
         self.c, self.w, self.rounding, self.bug = config, weights, rounding, bug
+        self.bugs = set((bug or "").split("+"))
         self.frequency, self.amplitude = self.rope_table()
 
     def is_(self, *names):
-        return self.bug in names
+        return not self.bugs.isdisjoint(names)
 
     def rne(self, x):
         return np.asarray(x, dtype=np.float64) if self.rounding == "none" else bf16(x)

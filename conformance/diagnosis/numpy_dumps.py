@@ -281,6 +281,9 @@ class Writer:
         for bug in UNLISTED:
             wrong = self.run(bug=bug)
             self.add(bug, wrong, None, first_difference(clean, wrong))
+        for pair in ("gate-up-swapped+gqa-modulo", "kv-swapped+row-zero-used"):
+            wrong = self.run(bug=pair)
+            self.add(pair.replace("+", "_and_"), wrong, pair.replace("+", " and "), first_difference(clean, wrong))
         # Taps of another layer: what should have been there is not in the inputs.
         shifted = [[dict(call, hidden=bf16(call["hidden"][:, ::-1])) for call in steps] for steps in self.bands]
         self.add("taps_of_another_layer", Drafter(self.c, self.weights).run(shifted), None, "step0.fc")

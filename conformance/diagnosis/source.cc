@@ -18,10 +18,12 @@ namespace {
 constexpr std::array<const char*, 4> kEmbeddingNames = {
     "model.embed_tokens.weight", "embed_tokens.weight", "model.language_model.embed_tokens.weight",
     "language_model.model.embed_tokens.weight"};
-constexpr std::array<const char*, 2> kHeadNames = {"lm_head.weight", "language_model.lm_head.weight"};
+constexpr std::array<const char*, 2> kHeadNames = {"lm_head.weight",
+                                                   "language_model.lm_head.weight"};
 
 template <std::size_t kCount>
-const char* FirstPresent(const Checkpoint& checkpoint, const std::array<const char*, kCount>& names) {
+const char* FirstPresent(const Checkpoint& checkpoint,
+                         const std::array<const char*, kCount>& names) {
   for (const char* name : names) {
     if (checkpoint.Has(name)) return name;
   }
@@ -35,18 +37,23 @@ bool HasOwn(const Checkpoint& drafter, const std::string& name) {
 
 Status CheckPaths(const DiagnosisPaths& paths, bool weights_needed) {
   if (!paths.case_directory.empty()) {
-    if (paths.config.empty() && paths.weights.empty() && paths.target_weights.empty()) return OkStatus();
-    return InvalidArgumentError("--case brings its own config and weights: expected no --config, --weights or --target-weights");
+    if (paths.config.empty() && paths.weights.empty() && paths.target_weights.empty())
+      return OkStatus();
+    return InvalidArgumentError(
+        "--case brings its own config and weights: expected no --config, --weights or "
+        "--target-weights");
   }
   if (paths.weights.empty() && (weights_needed || paths.config.empty())) {
     return InvalidArgumentError("expected --case CASE, or --weights CHECKPOINT with --inputs FILE");
   }
-  if (paths.inputs.empty()) return InvalidArgumentError("expected --inputs FILE beside the config and weights");
+  if (paths.inputs.empty())
+    return InvalidArgumentError("expected --inputs FILE beside the config and weights");
   return OkStatus();
 }
 
 StatusOr<DrafterConfig> LoadConfig(const DiagnosisPaths& paths) {
-  return LoadDrafterConfig(paths.config.empty() ? JoinPath(paths.weights, "config.json") : paths.config, paths.entry);
+  return LoadDrafterConfig(
+      paths.config.empty() ? JoinPath(paths.weights, "config.json") : paths.config, paths.entry);
 }
 
 }  // namespace
@@ -56,8 +63,9 @@ Status AdoptTargetTensors(const Checkpoint& target, Checkpoint& drafter) {
   const bool has_embedding = HasOwn(drafter, "embed_tokens.weight");
   if (!has_embedding) {
     if (embedding == nullptr) {
-      return NotFoundError(fmt::format("{}: expected the target's embedding under one of {}, found none among {} tensors",
-                                       target.path(), fmt::join(kEmbeddingNames, ", "), target.names().size()));
+      return NotFoundError(fmt::format(
+          "{}: expected the target's embedding under one of {}, found none among {} tensors",
+          target.path(), fmt::join(kEmbeddingNames, ", "), target.names().size()));
     }
     DM_RETURN_IF_ERROR(drafter.Adopt(target, embedding, "embed_tokens.weight"));
   }
@@ -84,13 +92,15 @@ StatusOr<DiagnosisSource> LoadDiagnosisSource(const DiagnosisPaths& paths) {
       DM_ASSIGN_OR_RETURN(const Checkpoint target, Checkpoint::Open(paths.target_weights));
       DM_RETURN_IF_ERROR(AdoptTargetTensors(target, drafter));
     } else if (!HasOwn(drafter, "embed_tokens.weight")) {
-      return InvalidArgumentError(fmt::format(
-          "{}: tensor embed_tokens.weight is absent, as usual in a drafter: expected --target-weights with the target's checkpoint",
-          drafter.path()));
+      return InvalidArgumentError(
+          fmt::format("{}: tensor embed_tokens.weight is absent, as usual in a drafter: expected "
+                      "--target-weights with the target's checkpoint",
+                      drafter.path()));
     }
     checkpoint = std::make_shared<const Checkpoint>(std::move(drafter));
   }
-  DM_ASSIGN_OR_RETURN(source.weights, reference::LoadDrafterWeights(source.config, std::move(checkpoint)));
+  DM_ASSIGN_OR_RETURN(source.weights,
+                      reference::LoadDrafterWeights(source.config, std::move(checkpoint)));
   if (!paths.inputs.empty()) {
     DM_ASSIGN_OR_RETURN(source.bands, LoadInputs(paths.inputs, source.config));
   }

@@ -98,9 +98,9 @@ constexpr std::size_t kFewElements = 64;
 constexpr double kEndToEndError = 2e-2;
 constexpr double kEndToEndLogitError = 2.5e-2;
 
-std::string Exceeds(const Comparison& comparison, std::uint64_t exceeding, std::string_view bound) {
-  return fmt::format("{} of {} elements are beyond {} (relative L2 error {:.3g})", exceeding,
-                     comparison.elements, bound, comparison.relative_l2);
+std::string Exceeds(const Comparison& comparison, std::uint64_t exceeding, std::string_view what) {
+  return fmt::format("{} of {} elements are further off than {} (relative L2 error {:.3g})",
+                     exceeding, comparison.elements, what, comparison.relative_l2);
 }
 
 void JudgeLocalValues(const DrafterConfig& config, const plain::Computed& computed,
@@ -122,9 +122,8 @@ void JudgeLocalValues(const DrafterConfig& config, const plain::Computed& comput
                      single.comparison.relative_l2 <= kAlternateRelativeError;
   finding.agreement = alternate.passed() && close ? Agreement::kAlternateRounding : Agreement::kOff;
   if (finding.agreement == Agreement::kOff) {
-    finding.failure =
-        Exceeds(single.comparison, single.exceeding,
-                "what FP32 sums and one rounding allow, and other rounding chains do not reach it");
+    finding.failure = Exceeds(single.comparison, single.exceeding,
+                              "FP32 sums, one rounding or another published rounding chain can be");
   }
 }
 

@@ -19,7 +19,8 @@ std::vector<TemplateTensor> DumpTemplate(const DrafterConfig& config, const plai
         const bool exact = !plain::IsBf16Stage(stage);
         const DType dtype = IsIdStage(stage) ? DType::kU32 : exact ? DType::kF32 : DType::kBF16;
         tensors.push_back({JoinTensorName(s, b, stage), dtype,
-                           StageShape(config, stage, bands[b][s].new_context_rows, bands[b][s].block_tokens.size())});
+                           StageShape(config, stage, bands[b][s].new_context_rows,
+                                      bands[b][s].block_tokens.size())});
       }
     }
   }
@@ -27,26 +28,24 @@ std::vector<TemplateTensor> DumpTemplate(const DrafterConfig& config, const plai
 }
 
 std::string PythonSnippet(const DrafterConfig& config) {
-  std::string parts = "input_layernorm q_norm o_proj post_attention_layernorm mlp output";
-  if (config.kind == DrafterKind::kDflash2) {
-    parts += " attention_conv.kernel_projection mlp_conv.kernel_projection";
-  }
-  return fmt::format(R"(import re, safetensors.torch
-dump, step = {{}}, 0                      # step += 1 after every propose
-wanted = {{"fc", "hidden_norm", "norm"}} | {{f"layers.{{i}}.{{s}}" for i in range({}) for s in "{}".split()}}
-def keep(stage, module, inputs, output):
+  const bool conv = config.kind == DrafterKind::kDflash2;
+  // Lines of the snippet end at 100 columns.
+  return fmt::format(R"py(import re, safetensors.torch
+dump, step = {{}}, 0  # step += 1 after every propose
+wanted = r"fc|hidden_norm|norm|layers\.\d+\.(input_layernorm|q_norm|o_proj|post_attention_layernorm"
+wanted += r"|mlp|output{})"
+def keep(stage, output):
     value = output[0] if isinstance(output, tuple) else output
     dump[f"step{{step}}.{{stage}}"] = value.detach().squeeze(0).contiguous().cpu()
 for name, module in drafter.named_modules():
-    stage = re.sub(r"^(layers\.\d+)$", r"\1.output", name.removeprefix("model.").replace("self_attn.", ""))
-    if stage in wanted:
-        stage = stage.replace(".kernel_projection", ".dynamic")
-        module.register_forward_hook(lambda m, i, o, stage=stage: keep(stage, m, i, o))
-# Where the engine has them: dump[f"step{{step}}.logits"] = ..., dump[f"step{{step}}.draft_tokens"] = ...
-# After the run:
+    stage = re.sub(r"^model\.|self_attn\.", "", name).replace(".kernel_projection", ".dynamic")
+    stage = re.sub(r"^(layers\.\d+)$", r"\1.output", stage)
+    if re.fullmatch(wanted, stage):
+        module.register_forward_hook(lambda module, args, output, s=stage: keep(s, output))
+# Run, add dump[f"step{{step}}.logits"] and dump[f"step{{step}}.draft_tokens"] by hand, then:
 safetensors.torch.save_file(dump, "dump.safetensors")
-)",
-                     config.num_hidden_layers, parts);
+)py",
+                     conv ? R"(|(attention|mlp)_conv\.dynamic)" : "");
 }
 
 }  // namespace draftmark

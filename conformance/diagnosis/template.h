@@ -15,7 +15,7 @@ namespace draftmark {
 
 struct TemplateTensor {
   std::string name;  // "step0.layers.1.q_norm"
-  DType dtype;       // as a scratch stores it; floats may be BF16, F16, F32 or F64, ids any integers
+  DType dtype;  // as a scratch stores it; floats may be BF16, F16, F32 or F64, ids any integers
   Shape shape;
 };
 

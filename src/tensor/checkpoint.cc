@@ -96,11 +96,13 @@ StatusOr<Checkpoint> Checkpoint::OpenIndex(const std::string& path, FileSystem& 
   for (const auto& [tensor, shard] : shard_of) {
     const auto found = checkpoint.where_.find(tensor);
     const std::string expected = JoinPath(folder, shard);
-    if (found == checkpoint.where_.end() || checkpoint.shards_[found->second.shard].path() != expected) {
-      return DataLossError(fmt::format(
-          "{}: tensor '{}': expected in shard '{}', found {}", path, tensor, shard,
-          found == checkpoint.where_.end() ? "in no shard"
-                                           : "in " + checkpoint.shards_[found->second.shard].path()));
+    if (found == checkpoint.where_.end() ||
+        checkpoint.shards_[found->second.shard].path() != expected) {
+      return DataLossError(
+          fmt::format("{}: tensor '{}': expected in shard '{}', found {}", path, tensor, shard,
+                      found == checkpoint.where_.end()
+                          ? "in no shard"
+                          : "in " + checkpoint.shards_[found->second.shard].path()));
     }
   }
   std::erase_if(checkpoint.where_,
@@ -123,13 +125,15 @@ StatusOr<Checkpoint> Checkpoint::Open(const std::string& path, FileSystem& file_
   return checkpoint;
 }
 
-Status Checkpoint::Adopt(const Checkpoint& other, const std::string& tensor, const std::string& as) {
+Status Checkpoint::Adopt(const Checkpoint& other, const std::string& tensor,
+                         const std::string& as) {
   const auto found = other.where_.find(tensor);
   if (found == other.where_.end()) return other.Get(tensor).status();
   const SafetensorsFile& source = other.shards_[found->second.shard];
   if (Has(as)) {
-    return InvalidArgumentError(fmt::format("{}: tensor '{}': expected to be absent, found beside {} of {}",
-                                            path_, as, tensor, source.path()));
+    return InvalidArgumentError(
+        fmt::format("{}: tensor '{}': expected to be absent, found beside {} of {}", path_, as,
+                    tensor, source.path()));
   }
   where_.emplace(as, Place{shards_.size(), found->second.name});
   names_.insert(std::lower_bound(names_.begin(), names_.end(), as), as);

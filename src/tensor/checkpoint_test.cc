@@ -182,7 +182,8 @@ TEST_F(CheckpointTest, MalformedIndex) {
 TEST_F(CheckpointTest, ATensorOfAnotherCheckpointIsAdopted) {
   WriteShard("drafter.safetensors", {"fc", "norm"});
   WriteShard("target.safetensors", {"embed", "head", "norm"});
-  DM_ASSERT_OK_AND_ASSIGN(Checkpoint drafter, Checkpoint::Open(folder_.Path("drafter.safetensors")));
+  DM_ASSERT_OK_AND_ASSIGN(Checkpoint drafter,
+                          Checkpoint::Open(folder_.Path("drafter.safetensors")));
   {
     DM_ASSERT_OK_AND_ASSIGN(const Checkpoint target,
                             Checkpoint::Open(folder_.Path("target.safetensors")));
@@ -190,8 +191,9 @@ TEST_F(CheckpointTest, ATensorOfAnotherCheckpointIsAdopted) {
     ASSERT_THAT(drafter.Adopt(target, "head", "lm_head.weight"), IsOk());
     EXPECT_THAT(drafter.Adopt(target, "absent", "x"),
                 StatusIs(StatusCode::kNotFound, HasSubstr("target.safetensors: tensor 'absent'")));
-    EXPECT_THAT(drafter.Adopt(target, "norm", "norm"),
-                StatusIs(StatusCode::kInvalidArgument, HasSubstr("drafter.safetensors: tensor 'norm'")));
+    EXPECT_THAT(
+        drafter.Adopt(target, "norm", "norm"),
+        StatusIs(StatusCode::kInvalidArgument, HasSubstr("drafter.safetensors: tensor 'norm'")));
   }
   // Readable without the other object.
   EXPECT_THAT(drafter.names(), ElementsAre("embed_tokens.weight", "fc", "lm_head.weight", "norm"));

@@ -20,7 +20,8 @@ struct DiffOptions {
 };
 
 StatusOr<Diagnosis> Diff(const DiffOptions& options) {
-  if (options.dump.empty()) return InvalidArgumentError("expected DUMP.safetensors, or --list-mistakes");
+  if (options.dump.empty())
+    return InvalidArgumentError("expected DUMP.safetensors, or --list-mistakes");
   DM_ASSIGN_OR_RETURN(const DiagnosisSource source, LoadDiagnosisSource(options.paths));
   DM_ASSIGN_OR_RETURN(const Dump dump, LoadDump(options.dump, source.config, source.bands));
   StatusOr<Diagnosis> diagnosis = Diagnose(source.config, source.weights, source.bands, dump);
@@ -52,12 +53,17 @@ void Run(const DiffOptions& options, CommandContext& context) {
 
 void AddDiffCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* const command =
-      app.add_subcommand("diff", "Find the first stage of another engine's dump that is off, and what the mistake looks like");
-  command->add_option("DUMP", options->dump, "Stages of another engine as safetensors; `draftmark dump-template` says which");
-  command->add_option("--case", options->paths.case_directory, "Case folder with config, weights and inputs");
+  CLI::App* const command = app.add_subcommand(
+      "diff",
+      "Find the first stage of another engine's dump that is off, and what the mistake looks like");
+  command->add_option(
+      "DUMP", options->dump,
+      "Stages of another engine as safetensors; `draftmark dump-template` says which");
+  command->add_option("--case", options->paths.case_directory,
+                      "Case folder with config, weights and inputs");
   AddSourceOptions(*command, options->paths);
-  command->add_flag("--list-mistakes", options->list_mistakes, "Print the known mistakes and what a dump shows of them");
+  command->add_flag("--list-mistakes", options->list_mistakes,
+                    "Print the known mistakes and what a dump shows of them");
   AddFormatOption(*command, options->format);
   command->callback([options, &context] { Run(*options, context); });
 }

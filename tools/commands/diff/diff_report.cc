@@ -12,17 +12,17 @@
 namespace draftmark {
 namespace {
 
-
-// How the stages that are not off agree: "88 agree, 3 of them with alternate rounding from step0.hidden_norm on".
+// How the stages that are not off agree: "88 agree, 3 of them with alternate rounding from
+// step0.hidden_norm on".
 std::string Agreements(const Diagnosis& diagnosis) {
   const std::size_t agree = diagnosis.findings.size() - diagnosis.Count(Agreement::kOff);
   std::string text = fmt::format("{} of {} stages agree", agree, diagnosis.findings.size());
-  const auto first = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(), [](const StageFinding& f) {
-    return f.agreement == Agreement::kAlternateRounding;
-  });
+  const auto first = std::find_if(
+      diagnosis.findings.begin(), diagnosis.findings.end(),
+      [](const StageFinding& f) { return f.agreement == Agreement::kAlternateRounding; });
   if (first != diagnosis.findings.end()) {
-    text += fmt::format(", {} of them with alternate rounding (first {})", diagnosis.Count(Agreement::kAlternateRounding),
-                        first->tensor);
+    text += fmt::format(", {} of them with alternate rounding (first {})",
+                        diagnosis.Count(Agreement::kAlternateRounding), first->tensor);
   }
   if (const std::size_t loose = diagnosis.Count(Agreement::kEndToEnd); loose > 0) {
     text += fmt::format(", {} by the end-to-end bound, since their inputs were not dumped", loose);
@@ -33,7 +33,8 @@ std::string Agreements(const Diagnosis& diagnosis) {
 // What may be wrong where no hypothesis can say.
 std::string_view LocationHint(const StageFinding& first) {
   if (first.id.stage == "fc") {
-    return "fc depends on the taps and its weight alone: taps of another layer (M3), or of other rows than the inputs hold?";
+    return "fc depends on the taps and its weight alone: taps of another layer (M3), or of other "
+           "rows than the inputs hold?";
   }
   return first.local ? "its inputs are in the dump and agree: the mistake is in this stage"
                      : "some of its inputs were not dumped: dump more stages to narrow it down";
@@ -41,16 +42,19 @@ std::string_view LocationHint(const StageFinding& first) {
 
 std::string ExplanationText(const Diagnosis& diagnosis, const StageFinding& first) {
   if (diagnosis.explanations.empty()) {
-    return fmt::format("  no known mistake reproduces this dump ({} tried); {}\n", diagnosis.tested, LocationHint(first));
+    return fmt::format("  no known mistake reproduces this dump ({} tried); {}\n", diagnosis.tested,
+                       LocationHint(first));
   }
   std::string text =
       diagnosis.explanations.size() == 1
           ? "  looks like\n"
-          : fmt::format("  looks like one of {}, which this dump cannot tell apart\n", diagnosis.explanations.size());
+          : fmt::format("  looks like one of {}, which this dump cannot tell apart\n",
+                        diagnosis.explanations.size());
   for (const Hypothesis& hypothesis : diagnosis.explanations) {
     for (const plain::Mistake mistake : hypothesis) {
       const plain::MistakeInfo& info = plain::InfoOf(mistake);
-      text += fmt::format("    {} ({}): {}\n      fix: {}\n", info.name, info.rule, info.what, info.fix);
+      text += fmt::format("    {} ({}): {}\n      fix: {}\n", info.name, info.rule, info.what,
+                          info.fix);
     }
   }
   return text;
@@ -70,11 +74,12 @@ OrderedJson MistakeJson(const plain::MistakeInfo& info) {
 std::string DiagnosisText(const Diagnosis& diagnosis, const std::string& dump) {
   const StageFinding* const first = diagnosis.FirstOff();
   if (first == nullptr) return fmt::format("AGREES {}: {}\n", dump, Agreements(diagnosis));
-  std::string text = fmt::format("OFF {}: first stage off is {}; {}\n  {}\n", dump, first->tensor, Agreements(diagnosis),
-                                 first->failure);
+  std::string text = fmt::format("OFF {}: first stage off is {}; {}\n  {}\n", dump, first->tensor,
+                                 Agreements(diagnosis), first->failure);
   if (first->comparison.elements > 0) {
-    text += fmt::format("  worst element {}\n  error histogram in {} ULPs: {}\n", DescribeWorst(first->comparison),
-                        UlpUnitName(first->comparison.unit), DescribeHistogram(first->comparison));
+    text += fmt::format("  worst element {}\n  error histogram in {} ULPs: {}\n",
+                        DescribeWorst(first->comparison), UlpUnitName(first->comparison.unit),
+                        DescribeHistogram(first->comparison));
   }
   return text + ExplanationText(diagnosis, *first);
 }
@@ -88,7 +93,8 @@ OrderedJson DiagnosisJson(const Diagnosis& diagnosis, const std::string& dump) {
   json["explanations"] = OrderedJson::array();
   for (const Hypothesis& hypothesis : diagnosis.explanations) {
     OrderedJson mistakes = OrderedJson::array();
-    for (const plain::Mistake mistake : hypothesis) mistakes.push_back(MistakeJson(plain::InfoOf(mistake)));
+    for (const plain::Mistake mistake : hypothesis)
+      mistakes.push_back(MistakeJson(plain::InfoOf(mistake)));
     json["explanations"].push_back(std::move(mistakes));
   }
   json["hypotheses_tested"] = diagnosis.tested;
@@ -113,12 +119,15 @@ OrderedJson DiagnosisJson(const Diagnosis& diagnosis, const std::string& dump) {
 }
 
 std::string MistakesText() {
-  std::string text = "Mutants of spec/drafter.md section 13 and disagreements of section 11: what a dump shows\n";
+  std::string text =
+      "Mutants of spec/drafter.md section 13 and disagreements of section 11: what a dump shows\n";
   for (const MutantInfo& mutant : AllMutants()) {
-    text += fmt::format("  {:<4} {:<9} {}{}{}\n", mutant.id, VisibilityName(mutant.visibility), mutant.what,
-                        mutant.reason.empty() ? "" : ": ", mutant.reason);
+    text +=
+        fmt::format("  {:<4} {:<9} {}{}\n", mutant.id, VisibilityName(mutant.visibility),
+                    mutant.what, mutant.reason.empty() ? "" : fmt::format(" ({})", mutant.reason));
   }
-  text += fmt::format("\nThe {} mistakes that are tried, and the first stage that each changes\n", plain::AllMistakes().size());
+  text += fmt::format("\nThe {} mistakes that are tried, and the first stage that each changes\n",
+                      plain::AllMistakes().size());
   for (const plain::MistakeInfo& info : plain::AllMistakes()) {
     text += fmt::format("  {:<27} {:<4} {} [{}]\n", info.name, info.rule, info.what, info.shows);
   }

@@ -24,7 +24,8 @@ void Run(const TemplateOptions& options, CommandContext& context) {
   if (options.format == OutputFormat::kText) {
     context.out << "# Any subset of these; floats as BF16, F16, F32 or F64, ids as any integers.\n";
     for (const TemplateTensor& tensor : tensors) {
-      context.out << fmt::format("{:<44} {:<4} {}\n", tensor.name, DTypeName(tensor.dtype), ShapeToString(tensor.shape));
+      context.out << fmt::format("{:<44} {:<4} {}\n", tensor.name, DTypeName(tensor.dtype),
+                                 ShapeToString(tensor.shape));
     }
     context.out << "\n# From a PyTorch module `drafter`:\n" << snippet;
     return;
@@ -46,8 +47,8 @@ void Run(const TemplateOptions& options, CommandContext& context) {
 
 void AddDumpTemplateCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<TemplateOptions>();
-  CLI::App* const command =
-      app.add_subcommand("dump-template", "Say which stages an engine should dump for `draftmark diff`, and how");
+  CLI::App* const command = app.add_subcommand(
+      "dump-template", "Say which stages an engine should dump for `draftmark diff`, and how");
   command->add_option("CASE", options->paths.case_directory, "Case folder");
   AddSourceOptions(*command, options->paths);
   AddFormatOption(*command, options->format);
