@@ -112,7 +112,9 @@ TEST_F(DiagnoseDumpsTest, EachMistakeIsNamed) {
     const std::string why = first == nullptr ? "agrees" : first->tensor + ": " + first->failure;
     if (entry["mistake"].is_null()) {
       EXPECT_TRUE(names.empty()) << fmt::format("{}", fmt::join(names, ", "));
-      EXPECT_NE(first, nullptr);
+      // Tokens alone may not show it: each is within its margin.
+      const bool tokens_alone = std::string(entry["dump"]).ends_with("_tokens");
+      EXPECT_TRUE(first != nullptr || tokens_alone);
     } else if (entry["mistake"] == "") {
       EXPECT_EQ(first, nullptr) << why;
     } else {

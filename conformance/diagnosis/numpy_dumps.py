@@ -281,6 +281,8 @@ class Writer:
         for bug in UNLISTED:
             wrong = self.run(bug=bug)
             self.add(bug, wrong, None, first_difference(clean, wrong))
+            for kind, only in SPARSE.items():
+                self.add(f"{bug}_{kind}", wrong, None, None, only)
         for pair in ("gate-up-swapped+gqa-modulo", "kv-swapped+row-zero-used"):
             wrong = self.run(bug=pair)
             self.add(pair.replace("+", "_and_"), wrong, pair.replace("+", " and "), first_difference(clean, wrong))
