@@ -180,44 +180,75 @@ Terms Forward::HeadNorm(Terms projected, const reference::Bf16Matrix& weight) co
 }
 
 void Forward::Run() {
-  std::size_t steps = 0;
-  for (const auto& band : bands_) steps = std::max(steps, band.size());
-  for (step_ = 0; step_ < steps; ++step_) {
-    for (band_ = 0; band_ < bands_.size(); ++band_) {
-      if (step_ >= bands_[band_].size()) continue;
-      DropFront();
-      const Given hidden = ContextRows();
-      // Row i of this step's context: start - n + i, stamped once.
-      const auto rows = static_cast<std::int64_t>(call().new_context_rows);
-      for (std::int64_t i = 0; i < rows; ++i) state().positions.push_back(call().start - rows + i);
-      Given stream = Embedding();
-      for (std::uint64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
-        if (hook_.Stop()) return;
-        Layer(layer, hidden, stream);
-      }
-      if (hook_.Stop()) return;
-      Tail(stream);
-      FinishStep();
-      if (hook_.Stop()) return;
-    }
+  while (!hook_.Stop() && RunStep()) {
   }
 }
 
-Status Run(const DrafterConfig& config, const reference::DrafterWeights& weights,
-           const Bands& bands, const Options& options, Hook& hook) {
+bool Forward::RunStep() {
+  bool any = false;
+  for (band_ = 0; band_ < bands_.size(); ++band_) {
+    if (step_ >= bands_[band_].size()) continue;
+    any = true;
+    DropFront();
+    const Given hidden = ContextRows();
+    // Row i of this step's context: start - n + i, stamped once.
+    const auto rows = static_cast<std::int64_t>(call().new_context_rows);
+    for (std::int64_t i = 0; i < rows; ++i) state().positions.push_back(call().start - rows + i);
+    Given stream = Embedding();
+    for (std::uint64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
+      if (hook_.Stop()) return false;
+      Layer(layer, hidden, stream);
+    }
+    if (hook_.Stop()) return false;
+    Tail(stream);
+    FinishStep();
+    if (hook_.Stop()) return false;
+  }
+  ++step_;
+  return any;
+}
+
+namespace {
+
+Status CheckRun(const DrafterConfig& config, const Bands& bands) {
   DM_RETURN_IF_ERROR(CheckBands(config, bands));
   const auto rotary = static_cast<std::int64_t>(
       std::llround(static_cast<double>(config.head_dim) * config.rope.partial_rotary_factor));
-  if (rotary <= 0 || rotary % 2 != 0 || rotary > static_cast<std::int64_t>(config.head_dim)) {
-    return InvalidArgumentError(
-        fmt::format("rotary width: expected an even number from 2 to head_dim {}, found {}",
-                    config.head_dim, rotary));
-  }
+  if (rotary > 0 && rotary % 2 == 0 && rotary <= static_cast<std::int64_t>(config.head_dim))
+    return OkStatus();
+  return InvalidArgumentError(
+      fmt::format("rotary width: expected an even number from 2 to head_dim {}, found {}",
+                  config.head_dim, rotary));
+}
+
+}  // namespace
+
+Status Run(const DrafterConfig& config, const reference::DrafterWeights& weights,
+           const Bands& bands, const Options& options, Hook& hook) {
+  DM_RETURN_IF_ERROR(CheckRun(config, bands));
   ProductCache own;
   Forward(config, weights, bands, options, options.products != nullptr ? *options.products : own,
           hook)
       .Run();
   return OkStatus();
 }
+
+Steps::Steps() = default;
+Steps::~Steps() = default;
+Steps::Steps(Steps&&) noexcept = default;
+Steps& Steps::operator=(Steps&&) noexcept = default;
+
+StatusOr<Steps> Steps::Open(const DrafterConfig& config, const reference::DrafterWeights& weights,
+                            const Bands& bands, const Options& options, Hook& hook) {
+  DM_RETURN_IF_ERROR(CheckRun(config, bands));
+  Steps steps;
+  steps.products_ = std::make_unique<ProductCache>();
+  steps.forward_ = std::make_unique<Forward>(
+      config, weights, bands, options,
+      options.products != nullptr ? *options.products : *steps.products_, hook);
+  return steps;
+}
+
+void Steps::Next() { forward_->RunStep(); }
 
 }  // namespace draftmark::plain

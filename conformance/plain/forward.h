@@ -6,8 +6,9 @@
 // goes on with what the hook returns, so that one code serves as
 //   an exact chain           the hook returns the computed values         (Recorder, kNothing)
 //   a BF16 chain             it returns them rounded                      (Recorder, kBf16)
-//   an oracle of every step  it returns the values that a run handed on:  each stage is then computed from the run's own
-//                            earlier ones, and what the run did wrong shows where it was done
+//   an oracle of each stage  it returns the values that a run handed on: each stage is computed
+//                            from the run's own earlier ones, and what the run did wrong shows
+//                            where it was done
 // It can also make any known mistake (mistakes.h), each in one marked place.
 //
 //   plain::Recorder exact(plain::Rounding::kNothing);
@@ -26,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -129,6 +131,26 @@ Status CheckBands(const DrafterConfig& config, const Bands& bands);
 
 Status Run(const DrafterConfig& config, const reference::DrafterWeights& weights,
            const Bands& bands, const Options& options, Hook& hook);
+
+// The same step by step, for a hook that learns a run's stages as the run goes on.
+class Forward;
+class Steps {
+ public:
+  // Everything given must outlive the object, options too. Errors as Run's.
+  static StatusOr<Steps> Open(const DrafterConfig& config, const reference::DrafterWeights& weights,
+                              const Bands& bands, const Options& options, Hook& hook);
+  ~Steps();
+  Steps(Steps&&) noexcept;
+  Steps& operator=(Steps&&) noexcept;
+
+  // Runs the next step of every band that has one.
+  void Next();
+
+ private:
+  Steps();
+  std::unique_ptr<ProductCache> products_;
+  std::unique_ptr<Forward> forward_;
+};
 
 }  // namespace draftmark::plain
 

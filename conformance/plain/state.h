@@ -19,6 +19,8 @@ class Forward {
   Forward(const DrafterConfig& config, const reference::DrafterWeights& weights, const Bands& bands,
           const Options& options, ProductCache& products, Hook& hook);
   void Run();
+  // All bands of the next step; false after the last.
+  bool RunStep();
 
  private:
   // Keys and values of one layer, row by row.
