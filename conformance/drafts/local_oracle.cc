@@ -65,12 +65,18 @@ class LocalOracle::TapHook : public plain::Hook {
     const bool head = !plain::IsBf16Stage(id.stage) || id.stage == "selector.unary" ||
                       id.stage == "markov.logits" || id.stage == "confidence_logits";
     const bool told = computed.local && !computed.values.empty();
-    if (told && !head) local_[id.stage] = {computed.values, std::move(computed.magnitude), {}};
+    // In BF16 heads have rules of their own (token_rules.h).
+    if (told && (!head || precision_ == Precision::kExact))
+      local_[id.stage] = {computed.values, std::move(computed.magnitude), {}};
     const auto found = tapped_->find(id.stage);
     if (found != tapped_->end() && found->second.values.size() == computed.values.size()) {
       return {found->second.values, true};
     }
     return {std::move(computed.values), computed.values.empty()};
+  }
+  const std::vector<double>* Peek(const plain::StageId& id) const override {
+    const auto found = tapped_->find(id.stage);
+    return found == tapped_->end() ? nullptr : &found->second.values;
   }
   double Round(double value) const override {
     return precision_ == Precision::kBf16 ? BFloat16::FromDouble(value).ToDouble() : value;

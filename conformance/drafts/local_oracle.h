@@ -46,7 +46,7 @@ class LocalOracle {
   ~LocalOracle();
 
   // The stages of step `step` that can be told from what was tapped; a stage whose inputs are
-  // missing is left out, and so are those of heads, which follow the run's own path
+  // missing is left out, and in kBf16 so are those of heads, which have rules of their own
   // (token_rules.h).
   LocalStages Step(std::size_t step, const TappedStages& tapped);
 
