@@ -1,8 +1,9 @@
 """Small drafters, their inputs, and dumps of numpy_drafter.py with one mistake each, for diagnose_dumps_test.cc.
 
     numpy_dumps.py check         fails if the packages are absent
-    numpy_dumps.py write FOLDER  FOLDER/GEOMETRY/{config.json, model.safetensors, inputs.safetensors, *.safetensors} and
-                                 FOLDER/expected.json: what a diagnosis of each dump should say
+    numpy_dumps.py write FOLDER  FOLDER/GEOMETRY/{config.json, model.safetensors, inputs.safetensors,
+                                 *.safetensors} and FOLDER/expected.json: what a diagnosis of each
+                                 dump should say
 """
 
 import json
@@ -17,8 +18,8 @@ from numpy_drafter import UNLISTED, Drafter, bf16
 BASE = dict(
     kind="dflash", convention="A", h=48, layers=2, nq=6, nkv=2, d=16, I=96, V=211, gamma=8, taps=3, h_t=40, eps=1e-5,
     theta=5e5, partial=1.0, pairing_of_head=False, yarn=None, sliding=[True, False], causal=[False, False], window=9,
-    bias=False, sinks=False, mask_embedding=False, embed_scale=1.0, multiplier=1.0, softcap=None, conv_taps=0, conv_group=8,
-    selector_rank=0, top_k=16, markov_rank=0, markov_type="vanilla", confidence=False, hot=1.0, tap_scale=1.0)
+    bias=False, sinks=False, mask_embedding=False, embed_scale=1.0, multiplier=1.0, softcap=None,
+    conv_taps=0, conv_group=8, selector_rank=0, top_k=16, markov_rank=0, markov_type="vanilla", confidence=False, hot=1.0, tap_scale=1.0)
 
 GENERAL = """taps-reversed taps-rotated hidden-norm-missing context-input-norm kv-swapped kv-grouped context-position-high
     context-position-low context-position-from-slot context-unrotated slide-not-rewritten stale-block-rows anchor-as-mask
@@ -34,15 +35,16 @@ GENERAL = """taps-reversed taps-rotated hidden-norm-missing context-input-norm k
 GEOMETRIES = {
     "dflash": (dict(), GENERAL),
     "causal": (
-        dict(causal=[True, True], bias=True, sinks=True, mask_embedding=True, embed_scale=6.5, multiplier=0.37, softcap=2.0,
-             hot=7.0),
+        dict(causal=[True, True], bias=True, sinks=True, mask_embedding=True, embed_scale=6.5,
+             multiplier=0.37, softcap=2.0, hot=7.0),
         """sliding-not-causal full-not-causal sinks-ignored bias-dropped mask-embedding-ignored embed-scale-missing
         swiglu-clamp-10 swiglu-clamp-7 multiplier-missing softcap-missing softcap-first""".split()),
     "wide": (dict(gamma=70, layers=1, sliding=[False], causal=[False], V=101),
              ["key-loop-tile-16", "key-loop-tile-32", "key-loop-tile-64"]),
     "small": (dict(tap_scale=2e-3, embed_scale=0.01), ["epsilon-1e-6"]),
     "smaller": (dict(tap_scale=1e-3, embed_scale=0.005, eps=1e-6), ["epsilon-1e-5"]),
-    "yarn": (dict(d=32, nq=4, yarn=dict(factor=8.0, original=32.0, beta_fast=8.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=0.5)),
+    "yarn": (dict(d=32, nq=4, yarn=dict(factor=8.0, original=32.0, beta_fast=8.0, beta_slow=1.0,
+                                        mscale=1.0, mscale_all_dim=0.5)),
              ["yarn-ignored", "yarn-no-amplitude", "yarn-plain-amplitude"]),
     "partial": (dict(partial=0.5), ["rope-other-pairing", "rope-full-width"]),
     "ties": (dict(V=1100), ["tie-last-id", "tie-modulo-1024"]),
@@ -74,8 +76,8 @@ def save(path, tensors):
         else:
             data = np.ascontiguousarray(array, dtype={"F32": np.float32, "U32": np.uint32, "I64": np.int64}[dtype])
         keep.append(data)
-        specs[name] = safetensors.TensorSpec(dtype=WRITER_NAMES[dtype], shape=list(array.shape), data_ptr=data.ctypes.data,
-                                             data_len=data.nbytes)
+        specs[name] = safetensors.TensorSpec(dtype=WRITER_NAMES[dtype], shape=list(array.shape),
+                                             data_ptr=data.ctypes.data, data_len=data.nbytes)
     with open(path, "wb") as file:
         file.write(bytes(safetensors.serialize(specs, metadata=None)))
 
@@ -84,15 +86,16 @@ def config_json(c):
     types = ["sliding_attention" if s else "full_attention" for s in c["sliding"]]
     rope = {"rope_type": "default"}
     if c["yarn"]:
-        rope = {"rope_type": "yarn", "factor": c["yarn"]["factor"], "original_max_position_embeddings": c["yarn"]["original"],
+        rope = {"rope_type": "yarn", "factor": c["yarn"]["factor"],
+                "original_max_position_embeddings": c["yarn"]["original"],
                 **{k: c["yarn"][k] for k in ("beta_fast", "beta_slow", "mscale", "mscale_all_dim")}}
     scheme = {"target_layer_ids": [1, 5, 9][: c["taps"]], "mask_token_id": c["V"] - 3, "target_hidden_size": c["h_t"],
               "output_multiplier": c["multiplier"], "input_embedding_scale": c["embed_scale"]}
     if c["softcap"]:
         scheme["final_logit_softcapping"] = c["softcap"]
     if c["conv_taps"]:
-        scheme.update(conv_kernel_size=c["conv_taps"], conv_group_size=c["conv_group"], selector_rank=c["selector_rank"],
-                      selector_top_k=c["top_k"])
+        scheme.update(conv_kernel_size=c["conv_taps"], conv_group_size=c["conv_group"],
+                      selector_rank=c["selector_rank"], selector_top_k=c["top_k"])
     config = {
         "hidden_size": c["h"], "num_hidden_layers": c["layers"], "num_attention_heads": c["nq"],
         "num_key_value_heads": c["nkv"], "head_dim": c["d"], "intermediate_size": c["I"], "vocab_size": c["V"],
@@ -105,7 +108,8 @@ def config_json(c):
     if c["kind"] == "dspark" and c["convention"] == "A":
         config.update(name="in_place", kind="dspark", row_convention="A")
     else:
-        config["architectures"] = [{"dflash": "DFlashDraftModel", "dflash2": "DFlash2DraftModel", "dspark": "DSparkDraftModel"}[c["kind"]]]
+        family = {"dflash": "DFlash", "dflash2": "DFlash2", "dspark": "DSpark"}[c["kind"]]
+        config["architectures"] = [family + "DraftModel"]
     return config
 
 
@@ -126,7 +130,8 @@ def make_weights(c, rng):
             layer["sinks"] = bf16(rng.uniform(0, 2, c["nq"]))
         if c["conv_taps"]:
             for site in ("attention_conv", "mlp_conv"):
-                layer[site] = {"base": bf16(rng.uniform(-0.7, 0.7, (2, c["conv_taps"], h)) + np.array([1.0, 0.3])[None, :, None]),
+                base = rng.uniform(-0.7, 0.7, (2, c["conv_taps"], h)) + np.array([1.0, 0.3])[None, :, None]
+                layer[site] = {"base": bf16(base),
                                "projection": matrix(2 * c["conv_taps"] * h // c["conv_group"], h, 0.4)}
         w["layers"].append(layer)
     w["embed"], w["lm_head"] = matrix(c["V"], h), matrix(c["V"], h)
@@ -181,7 +186,7 @@ def checkpoint(c, w):
 
 
 def make_bands(c, rng):
-    """Two sequences of three steps: gaps in the positions, different contexts, rows dropped in front at the last step."""
+    """Two sequences of three steps: gaps in the positions, different contexts, a slide at the last step."""
     bands = []
     for rows, starts, drops in (((14, 4, 3), (34, 38, 45), (0, 0, 6)), ((19, 2, 5), (27, 29, 36), (0, 0, 4))):
         steps = []
@@ -222,13 +227,13 @@ def first_difference(clean, wrong):
     return None
 
 
-# Where the first difference is no first stage off: the norm hides the scale but for its epsilon, and the selector's walk is
-# judged along the tokens that the run itself chose.
-FIRST = {"embed-scale-missing": "step0.layers.0.post_attention_layernorm", "selector-independent": "step0.draft_tokens",
-         "selector-viterbi": "step0.draft_tokens"}
+# Where the first difference is no first stage off: the norm hides the scale but for its epsilon, and
+# the selector's walk is judged along the tokens that the run itself chose.
+FIRST = {"embed-scale-missing": "step0.layers.0.post_attention_layernorm",
+         "selector-independent": "step0.draft_tokens", "selector-viterbi": "step0.draft_tokens"}
 
-CHOSEN = ("draft_tokens", "margin", "selector.candidate_ids", "selector.unary", "selector.scores", "selector.topk_gap",
-          "markov.logits", "confidence_logits")
+CHOSEN = ("draft_tokens", "margin", "selector.candidate_ids", "selector.unary", "selector.scores",
+          "selector.topk_gap", "markov.logits", "confidence_logits")
 SPARSE = {"logits": ("logits", "draft_tokens"), "tokens": ("draft_tokens",)}
 
 

@@ -1,9 +1,10 @@
 """Runs the snippet of `draftmark dump-template` without PyTorch, for template_test.cc.
 
     run_snippet.py check
-    run_snippet.py GEOMETRY SNIPPET OUT   executes SNIPPET on a stand-in for a model whose modules give what
-                                          numpy_drafter.py computes for step 0 of one sequence; writes GEOMETRY's config,
-                                          weights and inputs, and the dump, below OUT
+    run_snippet.py GEOMETRY SNIPPET OUT
+
+executes SNIPPET on a stand-in for a model whose modules give what numpy_drafter.py computes for
+step 0 of one sequence; writes GEOMETRY's config, weights, inputs and the dump below OUT.
 """
 
 import ast

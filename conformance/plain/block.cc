@@ -89,31 +89,37 @@ bool Forward::Sees(std::uint64_t layer, std::size_t row, std::size_t key) const 
   return std::abs(distance) < window;
 }
 
-void Forward::Attention(std::uint64_t layer, const Given& queries, Given& out) {
-  const std::size_t d = config_.head_dim;
+double Forward::ScoreScale() const {
+  const auto d = static_cast<double>(config_.head_dim);
+  if (Makes(kScaleMissing)) return 1;
+  if (Makes(kScaleByWidth)) return 1 / d;
+  if (Makes(kScaleOf64)) return 1 / std::sqrt(64.0);
+  if (Makes(kScaleOf128)) return 1 / std::sqrt(128.0);
+  return 1 / std::sqrt(d);
+}
+
+// Row `m` of keys or values: the context, then the block.
+const double* Forward::CachedRow(std::uint64_t layer, std::vector<double> Rows::*member,
+                                 std::size_t m) const {
   const std::size_t kv_dim = config_.kv_dim();
+  const Band& own = states_[band_];
+  const std::size_t context = own.positions.size();
+  if (m >= context) return &(own.block[layer].*member)[(m - context) * kv_dim];
+  if (Makes(kBandZeroContext) && LaterBand()) {
+    const Band& first = states_[0];
+    const std::size_t rows = first.positions.size();
+    if (m < rows) return &(first.context[layer].*member)[m * kv_dim];
+    if (m < rows + first.block[layer].keys.size() / kv_dim)
+      return &(first.block[layer].*member)[(m - rows) * kv_dim];
+  }
+  return &(own.context[layer].*member)[m * kv_dim];
+}
+
+Given Forward::Attention(std::uint64_t layer, const Given& queries) {
+  const std::size_t d = config_.head_dim;
   const std::size_t q_dim = config_.q_dim();
-  const std::size_t context = state().positions.size();
-  const std::size_t keys = context + width();
-  const bool other_band = Makes(kBandZeroContext) && LaterBand();
-  // Row `m` of keys or values: the context, then the block.
-  const auto row_of = [&](std::vector<double> Rows::*member, std::size_t m) {
-    const Band& own = states_[band_];
-    if (m >= context) return &(own.block[layer].*member)[(m - context) * kv_dim];
-    if (other_band) {
-      const Band& first = states_[0];
-      const std::size_t rows = first.positions.size();
-      if (m < rows) return &(first.context[layer].*member)[m * kv_dim];
-      if (m < rows + first.block[layer].keys.size() / kv_dim)
-        return &(first.block[layer].*member)[(m - rows) * kv_dim];
-    }
-    return &(own.context[layer].*member)[m * kv_dim];
-  };
-  double scale = 1 / std::sqrt(static_cast<double>(d));
-  if (Makes(kScaleMissing)) scale = 1;
-  if (Makes(kScaleByWidth)) scale = 1 / static_cast<double>(d);
-  if (Makes(kScaleOf64)) scale = 1 / std::sqrt(64.0);
-  if (Makes(kScaleOf128)) scale = 1 / std::sqrt(128.0);
+  const std::size_t keys = state().positions.size() + width();
+  const double scale = ScoreScale();
   std::span<const BFloat16> sinks = weights_.layers[layer].sinks.values();
   if (Makes(kSinksIgnored)) sinks = {};
 
@@ -128,7 +134,7 @@ void Forward::Attention(std::uint64_t layer, const Given& queries, Given& out) {
       for (std::size_t m = 0; m < keys; ++m) {
         weight[m] = -INFINITY;
         if (m >= limit || !Sees(layer, row, m)) continue;
-        const double* const key = row_of(&Rows::keys, m) + kv_head * d;
+        const double* const key = CachedRow(layer, &Rows::keys, m) + kv_head * d;
         double dot = 0;
         for (std::size_t e = 0; e < d; ++e)
           dot += queries.values[row * q_dim + head * d + e] * key[e];
@@ -141,7 +147,7 @@ void Forward::Attention(std::uint64_t layer, const Given& queries, Given& out) {
       result.magnitude.resize(begin + d);
       for (std::size_t m = 0; m < keys; ++m) {
         if (weight[m] == 0) continue;
-        const double* const value = row_of(&Rows::values, m) + kv_head * d;
+        const double* const value = CachedRow(layer, &Rows::values, m) + kv_head * d;
         for (std::size_t e = 0; e < d; ++e) {
           result.values[begin + e] += weight[m] / total * value[e];
           result.magnitude[begin + e] += weight[m] / total * std::abs(value[e]);
@@ -150,8 +156,9 @@ void Forward::Attention(std::uint64_t layer, const Given& queries, Given& out) {
     }
   }
   bool local = queries.given && state().block[layer].given && state().context[layer].given;
-  if (other_band) local = local && states_[0].context[layer].given && states_[0].block[layer].given;
-  out = Emit(LayerStage(layer, "attn_out"), std::move(result), local);
+  if (Makes(kBandZeroContext))
+    local = local && states_[0].context[layer].given && states_[0].block[layer].given;
+  return Emit(LayerStage(layer, "attn_out"), std::move(result), local);
 }
 
 Given Forward::Convolve(const std::string& stage, const reference::ConvWeights& conv,
@@ -237,8 +244,7 @@ void Forward::Layer(std::uint64_t layer, const Given& hidden, Given& stream) {
   }
   const Given queries = Queries(layer, z);
   KeysAndValues(layer, hidden, z);
-  Given a;
-  Attention(layer, queries, a);
+  Given a = Attention(layer, queries);
   a = Emit(stage("o_proj"),
            Linear(a.values, w.o_proj,
                   Makes(kBiasDropped) ? std::span<const BFloat16>() : w.o_bias.values()),

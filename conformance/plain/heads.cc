@@ -180,16 +180,9 @@ std::vector<std::uint32_t> Forward::ViterbiPath(const std::vector<Choice>& candi
   return path;
 }
 
-void Forward::SelectorHead() {
+std::vector<Choice> Forward::SelectorCandidates(bool& local) {
   const DraftRows drafts = Drafts();
-  const std::size_t h = config_.hidden_size;
   const std::size_t top = config_.selector_top_k;
-  const std::size_t rank = weights_.selector.hidden_projection.rows();
-  const Given hidden =
-      Emit("selector.hidden_projection",
-           Linear(std::span(state().norm.values).subspan(drafts.first * h, drafts.count * h),
-                  weights_.selector.hidden_projection),
-           state().norm.given);
   Terms ids, unary, gaps;
   std::vector<Choice> rows;
   for (std::size_t d = 0; d < drafts.count; ++d) {
@@ -204,18 +197,33 @@ void Forward::SelectorHead() {
   const Given candidates =
       Emit("selector.candidate_ids", std::move(ids), state().logits.given, std::move(rows));
   for (std::size_t i = 0; i < candidates.values.size(); ++i) {
-    unary.values.push_back(
-        LogitsOf(drafts.first + i / top)[static_cast<std::size_t>(candidates.values[i])]);
+    const auto id = static_cast<std::size_t>(candidates.values[i]);
+    unary.values.push_back(LogitsOf(drafts.first + i / top)[id]);
     unary.magnitude.push_back(std::abs(unary.values.back()));
   }
   const Given u = Emit("selector.unary", std::move(unary), state().logits.given);
   Emit("selector.topk_gap", std::move(gaps), state().logits.given);
-
+  local = u.given;
   std::vector<Choice> choices(drafts.count);
   for (std::size_t i = 0; i < candidates.values.size(); ++i) {
     choices[i / top].ids.push_back(static_cast<std::uint32_t>(candidates.values[i]));
     choices[i / top].scores.push_back(u.values[i]);
   }
+  return choices;
+}
+
+void Forward::SelectorHead() {
+  const DraftRows drafts = Drafts();
+  const std::size_t h = config_.hidden_size;
+  const std::size_t top = config_.selector_top_k;
+  const std::size_t rank = weights_.selector.hidden_projection.rows();
+  const Given hidden =
+      Emit("selector.hidden_projection",
+           Linear(std::span(state().norm.values).subspan(drafts.first * h, drafts.count * h),
+                  weights_.selector.hidden_projection),
+           state().norm.given);
+  bool local = false;
+  std::vector<Choice> choices = SelectorCandidates(local);
   const std::vector<std::uint32_t> viterbi =
       Makes(kSelectorViterbi) ? ViterbiPath(choices, hidden) : std::vector<std::uint32_t>();
   const std::vector<double>* const own_scores = Peek("selector.scores");
@@ -240,8 +248,8 @@ void Forward::SelectorHead() {
     if (Makes(kSelectorViterbi)) token = viterbi[d];
     chosen = Chosen(d, token);
   }
-  const Given s = Emit("selector.scores", std::move(scores), u.given && hidden.given);
-  bool local = s.given;
+  const Given s = Emit("selector.scores", std::move(scores), local && hidden.given);
+  local = s.given;
   for (std::size_t d = 0; d < drafts.count; ++d) {
     std::copy_n(s.values.begin() + static_cast<std::ptrdiff_t>(d * top), top,
                 choices[d].scores.begin());

@@ -80,7 +80,10 @@ class Forward {
   Given Embedding() const;
   void Layer(std::uint64_t layer, const Given& hidden, Given& stream);
   Given Queries(std::uint64_t layer, const Given& input);
-  void Attention(std::uint64_t layer, const Given& queries, Given& out);
+  Given Attention(std::uint64_t layer, const Given& queries);
+  double ScoreScale() const;
+  const double* CachedRow(std::uint64_t layer, std::vector<double> Rows::*member,
+                          std::size_t m) const;
   bool Sees(std::uint64_t layer, std::size_t row, std::size_t key) const;
   std::size_t KeyLimit(std::uint64_t layer, std::size_t row);
   Given Convolve(const std::string& stage, const reference::ConvWeights& conv, std::size_t side,
@@ -108,6 +111,8 @@ class Forward {
   Terms Confidence(std::uint32_t previous, std::size_t row);
   void EmitConfidence(Terms confidence, bool local);
   void SelectorHead();
+  // The candidates of each draft and their logits; `local`: both came as given.
+  std::vector<Choice> SelectorCandidates(bool& local);
   std::vector<std::uint32_t> ViterbiPath(const std::vector<Choice>& candidates,
                                          const Given& hidden) const;
   double SelectorTerm(std::uint32_t previous, std::uint32_t candidate,
