@@ -166,8 +166,10 @@ class Search {
                   std::vector<Trial>& trials) {
     // Beyond these a dump is too far from all of them.
     constexpr std::size_t kMostStarts = 6;
-    // A pair must be told from chance by more than a few tokens.
-    if (agreed == 0 && dump_.size() < 4) return OkStatus();
+    // Tokens alone are too few for a pair to be told from chance.
+    const bool ids_only = std::all_of(
+        dump_.begin(), dump_.end(), [](const auto& entry) { return IsIdStage(entry.first.stage); });
+    if (ids_only) return OkStatus();
     std::vector<Trial> starts;
     for (const Trial& trial : trials) {
       if (trial.agreed > agreed) starts.push_back(trial);

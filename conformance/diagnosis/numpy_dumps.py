@@ -234,6 +234,9 @@ FIRST = {"embed-scale-missing": "step0.layers.0.post_attention_layernorm",
 
 CHOSEN = ("draft_tokens", "margin", "selector.candidate_ids", "selector.unary", "selector.scores",
           "selector.topk_gap", "markov.logits", "confidence_logits")
+# Of these little is enough to be named.
+SPARSE_HEADS = {"dflash2": ("conv-sides-swapped", "selector-independent", "selector-prev-anchor", "row-zero-used"),
+                "dspark": ("markov-missing", "markov-prev-unbiased", "row-zero-dropped", "rows-rotated")}
 SPARSE = {"logits": ("logits", "draft_tokens"), "tokens": ("draft_tokens",)}
 
 
@@ -277,6 +280,11 @@ class Writer:
             first = first_difference(clean, wrong)
             assert first is not None, f"{self.geometry}: {mistake} leaves no trace"
             self.add(mistake, wrong, mistake, FIRST.get(mistake, first))
+        for mistake in SPARSE_HEADS.get(self.geometry, ()):
+            for kind, only in SPARSE.items():
+                self.add(f"{mistake}_{kind}", self.run(bug=mistake), mistake, None, only)
+            # Tokens alone do not say which of two near ties a walk went through.
+            self.add(f"hf_{mistake}_logits", self.run("hf", mistake), mistake, None, SPARSE["logits"])
         for mistake in self.mistakes[::4]:
             self.add("hf_" + mistake, self.run("hf", mistake), mistake, None)
         return self.expected

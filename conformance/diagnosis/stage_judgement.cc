@@ -210,7 +210,9 @@ void JudgeTokens(const plain::Computed& computed, const DumpedStage& dumped, dou
       if (choice.ids.empty() ? k == dumped.values[d] : choice.ids[k] == dumped.values[d])
         score = choice.scores[k];
     }
-    if (!computed.local && best - score <= 2 * logit_bound) continue;
+    // Heads round what they add to a logit; the reference's selector does so in three places.
+    const double slack = 2 * logit_bound + 3 * kHalf * choice.magnitude;
+    if (!computed.local && best - score <= slack) continue;
     finding.agreement = Agreement::kOff;
     if (score == -INFINITY) {
       finding.failure = fmt::format("draft {}: token {} was no candidate; the rule gives {}", d,

@@ -55,6 +55,9 @@ struct StageId {
 struct Choice {
   std::vector<std::uint32_t> ids;
   std::vector<double> scores;
+  // The largest sum of magnitudes that a head added to a logit: its roundings move scores by a
+  // share of it. 0 for the plain head.
+  double magnitude = 0;
 };
 
 struct Computed {

@@ -93,6 +93,7 @@ void Forward::MarkovHead() {
   for (const double value : biased.values) biased.magnitude.push_back(std::abs(value));
   Terms confidence;
   std::vector<double> carried;
+  std::vector<double> largest_bias(drafts.count, 0);
   std::uint32_t chosen = Anchor();
   for (std::size_t d = 0; d < drafts.count; ++d) {
     const std::size_t row = drafts.first + d;
@@ -103,6 +104,7 @@ void Forward::MarkovHead() {
       for (std::size_t v = 0; v < vocabulary && !exempt; ++v) {
         biased.values[row * vocabulary + v] += bias.values[v];
         biased.magnitude[row * vocabulary + v] += bias.magnitude[v];
+        largest_bias[d] = std::max(largest_bias[d], bias.magnitude[v]);
       }
     }
     if (weights_.confidence.present()) {
@@ -130,7 +132,8 @@ void Forward::MarkovHead() {
   for (std::size_t d = 0; d < drafts.count; ++d) {
     const auto begin =
         scores.values.begin() + static_cast<std::ptrdiff_t>((drafts.first + d) * vocabulary);
-    choices.push_back({{}, {begin, begin + static_cast<std::ptrdiff_t>(vocabulary)}});
+    choices.push_back(
+        {{}, {begin, begin + static_cast<std::ptrdiff_t>(vocabulary)}, largest_bias[d]});
   }
   EmitTokens(std::move(choices), scores.given);
 }
@@ -191,7 +194,7 @@ std::vector<Choice> Forward::SelectorCandidates(bool& local) {
     ids.values.insert(ids.values.end(), best.ids.begin(), best.ids.end());
     gaps.values.push_back(best.gap);
     gaps.magnitude.push_back(std::abs(best.values.back()));
-    rows.push_back({{}, {logits.begin(), logits.end()}});
+    rows.push_back({{}, {logits.begin(), logits.end()}, 0});
   }
   ids.magnitude.assign(ids.values.size(), 0);
   const Given candidates =
@@ -238,6 +241,7 @@ void Forward::SelectorHead() {
                     SelectorTerm(previous, choices[d].ids[k],
                                  std::span(hidden.values).subspan(d * rank, rank), &magnitude));
       scores.magnitude.push_back(magnitude);
+      choices[d].magnitude = std::max(choices[d].magnitude, magnitude);
     }
     scores.values.insert(scores.values.end(), row.begin(), row.end());
     if (own_scores != nullptr)
@@ -258,10 +262,10 @@ void Forward::SelectorHead() {
   for (std::size_t d = 0; d < drafts.count; ++d) {
     if (Makes(kSelectorIndependent)) {
       const std::span<const double> logits = LogitsOf(drafts.first + d);
-      choices[d] = {{}, {logits.begin(), logits.end()}};
+      choices[d] = {{}, {logits.begin(), logits.end()}, 0};
       local = state().logits.given;
     }
-    if (Makes(kSelectorViterbi)) choices[d] = {{viterbi[d]}, {0.0}};
+    if (Makes(kSelectorViterbi)) choices[d] = {{viterbi[d]}, {0.0}, 0};
   }
   EmitTokens(std::move(choices), local, Makes(kSelectorViterbi) ? &walked : nullptr);
 }

@@ -93,6 +93,7 @@ class Forward {
   // tail.cc and heads.cc: sections 5, 6 and 7.2.
   DraftRows Drafts() const;
   void Tail(const Given& stream);
+  std::vector<std::uint32_t> Overwritten(std::size_t row, std::span<const double> logits) const;
   void OverwriteTopK(Given& logits, const std::vector<double>& before);
   std::span<const double> LogitsOf(std::size_t row) const;
   std::span<const double> HiddenOf(std::size_t row) const;

@@ -77,7 +77,7 @@ void Forward::PlainHead() {
   const DraftRows drafts = Drafts();
   for (std::size_t d = 0; d < drafts.count; ++d) {
     const std::span<const double> row = LogitsOf(drafts.first + d);
-    choices.push_back({{}, {row.begin(), row.end()}});
+    choices.push_back({{}, {row.begin(), row.end()}, 0});
   }
   EmitTokens(std::move(choices), state().logits.given);
 }
@@ -98,6 +98,26 @@ void Forward::OverwriteTopK(Given& logits, const std::vector<double>& before) {
         TopK(std::span(logits.values).subspan(row * vocabulary, vocabulary), config_.selector_top_k)
             .ids;
   }
+}
+
+// Which entries of a row the destructive top-k took: those at -1e30 in the run's own logits, if
+// they may be the highest (which ones come last is a matter of rounding); else the highest here.
+std::vector<std::uint32_t> Forward::Overwritten(std::size_t row,
+                                                std::span<const double> logits) const {
+  const std::size_t top = config_.selector_top_k;
+  std::vector<std::uint32_t> highest = TopK(Rounded({logits.begin(), logits.end()}), 2 * top).ids;
+  const std::vector<double>* const own = Peek("logits");
+  std::vector<std::uint32_t> taken;
+  for (std::size_t v = 0; own != nullptr && v < logits.size(); ++v) {
+    if ((*own)[row * logits.size() + v] <= -0.99e30) taken.push_back(static_cast<std::uint32_t>(v));
+  }
+  const bool plausible =
+      taken.size() == top && std::all_of(taken.begin(), taken.end(), [&](std::uint32_t id) {
+        return std::find(highest.begin(), highest.end(), id) != highest.end();
+      });
+  if (plausible) return taken;
+  highest.resize(top);
+  return highest;
 }
 
 void Forward::Tail(const Given& stream) {
@@ -130,8 +150,7 @@ void Forward::Tail(const Given& stream) {
   for (std::size_t row = drafts.first; row < drafts.first + drafts.count; ++row) {
     std::span<double> values = std::span(logits.values).subspan(row * vocabulary, vocabulary);
     if (Makes(kLogitsAfterTopK)) {
-      const std::vector<double> rounded = Rounded({values.begin(), values.end()});
-      for (const std::uint32_t id : TopK(rounded, config_.selector_top_k).ids) values[id] = -1e30;
+      for (const std::uint32_t id : Overwritten(row, values)) values[id] = -1e30;
     }
     if (Makes(kLogitsStaleTopK) && Later() && row < state().candidates.size()) {
       for (const std::uint32_t id : state().candidates[row]) values[id] = -1e30;
