@@ -72,12 +72,13 @@ class Judge {
     verdict.shape = operand.shape;
     verdict.model = c_.operation->tolerance(c_.keys, operand.name);
     if (got == nullptr) {
-      verdict.failure = "missing";
+      verdict.failure = verdict.kind = "missing";
       return verdict;
     }
     if (got->size() != oracle.values.size()) {
       verdict.failure =
           fmt::format("expected {} elements, found {}", oracle.values.size(), got->size());
+      verdict.kind = "size";
       return verdict;
     }
     const bool exact_class = verdict.model.tolerance == ToleranceClass::kExact;
@@ -91,6 +92,7 @@ class Judge {
             fmt::format("element {} = {:.17g} is no {} number",
                         LogicalIndex(operand.shape, static_cast<std::uint64_t>(bad - got->begin())),
                         *bad, DTypeName(operand.dtype));
+        verdict.kind = "not representable";
         return verdict;
       }
     }
@@ -100,11 +102,13 @@ class Judge {
             : Bounds(verdict.model, oracle.values, oracle.magnitudes, oracle.largest_value);
     verdict.comparison = CompareWithin(operand.shape, oracle.values, *got, bounds, unit);
     verdict.failure = Describe(verdict.comparison, bounds, unit, "allowed");
+    if (!verdict.failure.empty()) verdict.kind = "bound";
     if (verdict.failure.empty() && precision_ == Precision::kBf16 && sums_ == SumType::kFloat64 &&
         !exact_class) {
       const std::vector<double> sharp = RoundingBounds(oracle, unit);
       verdict.failure = Describe(CompareWithin(operand.shape, oracle.values, *got, sharp, unit),
                                  sharp, unit, "allowed to a float64 sum");
+      if (!verdict.failure.empty()) verdict.kind = "rounding";
     }
     return verdict;
   }
@@ -131,6 +135,13 @@ class Judge {
 bool OperationReport::passed() const {
   return std::all_of(verdicts.begin(), verdicts.end(),
                      [](const OutputVerdict& verdict) { return verdict.failure.empty(); });
+}
+
+std::string OperationReport::Signature() const {
+  for (const OutputVerdict& verdict : verdicts) {
+    if (!verdict.failure.empty()) return fmt::format("{}: {}", verdict.output, verdict.kind);
+  }
+  return "";
 }
 
 double OperationReport::UsedShare() const {
@@ -167,6 +178,7 @@ StatusOr<OperationReport> CheckOperation(const OperationCase& c, Precision preci
     OutputVerdict verdict;
     verdict.output = name;
     verdict.failure = "not an output of this operation";
+    verdict.kind = "unknown";
     report.verdicts.push_back(std::move(verdict));
   }
   return report;
@@ -196,6 +208,7 @@ std::string ReportText(const OperationReport& report) {
                           DescribeHistogram(comparison));
     }
   }
+  text += fmt::format("  signature: {}\n", report.Signature());
   return text + fmt::format("  reproduce: draftmark verify {} --backend {} --precision {}\n",
                             report.id, report.backend, PrecisionName(report.precision));
 }
@@ -205,6 +218,7 @@ OrderedJson ReportJson(const OperationReport& report) {
                       {"backend", report.backend},
                       {"precision", PrecisionName(report.precision)},
                       {"passed", report.passed()},
+                      {"signature", report.Signature()},
                       {"used_share", report.UsedShare()}};
   for (const OutputVerdict& verdict : report.verdicts) {
     json["outputs"].push_back({{"name", verdict.output},

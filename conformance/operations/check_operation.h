@@ -28,6 +28,9 @@ struct OutputVerdict {
   Shape shape;
   BoundedComparison comparison;
   std::string failure;  // empty = passed
+  // What kind of failure: "missing", "size", "unknown", "not representable", "bound", "rounding"
+  // (within the class bound, but not the one rounding of a float64 sum). Empty = passed.
+  std::string kind;
 };
 
 struct OperationReport {
@@ -37,6 +40,9 @@ struct OperationReport {
   std::vector<OutputVerdict> verdicts;  // one for each output, in declaration order
 
   bool passed() const;
+  // "OUTPUT: KIND" of the first output that is off: stable text for conformance/expectations. Empty
+  // if all passed.
+  std::string Signature() const;
   // Of the class bound, by the worst element of all outputs. 0 where all outputs are exact.
   double UsedShare() const;
 };

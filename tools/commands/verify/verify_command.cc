@@ -4,13 +4,17 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
 #include "conformance/expectations/expectations.h"
+#include "conformance/operations/check_operation.h"
 #include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
+#include "src/operations/registry.h"
 #include "tools/commands/verify/checkout.h"
 #include "tools/commands/verify/golden_suites.h"
 #include "tools/commands/verify/verify_report.h"
@@ -22,7 +26,7 @@ namespace {
 constexpr const char* kReferenceArch = "cpu";
 
 struct VerifyOptions {
-  std::vector<std::string> case_directories;
+  std::vector<std::string> cases;  // ids of operations, names of folders
   std::string backend = "reference";
   std::string precision = "exact";
   std::string golden;
@@ -31,10 +35,29 @@ struct VerifyOptions {
   OutputFormat format = OutputFormat::kText;
 };
 
+Precision PrecisionOf(const VerifyOptions& options) {
+  return options.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
+}
+
 StatusOr<CaseReport> RunOne(const std::string& directory, const VerifyOptions& options) {
-  const Precision precision = options.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
   DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(directory));
-  return RunDrafterCase(drafter_case, precision, kReferenceBackend, OpenReferenceForCase);
+  return RunDrafterCase(drafter_case, PrecisionOf(options), kReferenceBackend,
+                        OpenReferenceForCase);
+}
+
+void RunOperationCases(std::span<const OperationCase> cases, const VerifyOptions& options,
+                       const Expectations& expectations, VerifyReport& report) {
+  std::vector<OperationReport> reports;
+  for (const OperationCase& c : cases) {
+    report.Progress(c.Id());
+    StatusOr<OperationReport> result = CheckReference(c, PrecisionOf(options));
+    if (result.ok()) {
+      reports.push_back(*std::move(result));
+    } else {
+      report.AddError(result.status());
+    }
+  }
+  report.AddOperation(reports, expectations);
 }
 
 StatusOr<Expectations> LoadExpectations(const VerifyOptions& options) {
@@ -65,31 +88,58 @@ void RunDraftCases(const std::vector<std::string>& directories, const VerifyOpti
   }
 }
 
+// The cases that were named: ids of operations, folders of drafts.
+void VerifyNamed(const VerifyOptions& options, const Expectations& expectations,
+                 VerifyReport& report) {
+  std::vector<std::string> directories;
+  for (const std::string& name : options.cases) {
+    if (name.starts_with("op/") && !RealFileSystem().IsDirectory(name)) {
+      const StatusOr<OperationCase> c = FindCase(name);
+      if (c.ok()) {
+        RunOperationCases({&*c, 1}, options, expectations, report);
+      } else {
+        report.AddError(c.status());
+      }
+      continue;
+    }
+    std::vector<std::string> found = FindDrafterCases(name);
+    // A folder without a case is loaded all the same: the loader says what is missing.
+    if (found.empty()) found.push_back(name);
+    directories.insert(directories.end(), found.begin(), found.end());
+  }
+  RunDraftCases(directories, options, expectations, report);
+}
+
+Status VerifyGolden(const std::string& golden, const VerifyOptions& options,
+                    const Expectations& expectations, VerifyReport& report) {
+  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, report));
+  for (const Operation& operation : AllOperations()) {
+    RunOperationCases(BoundaryCases(operation), options, expectations, report);
+  }
+  std::vector<std::string> directories;
+  for (const char* const folder : {"drafter", "drafts"}) {
+    const std::vector<std::string> found = FindDrafterCases(JoinPath(golden, folder));
+    if (found.empty()) {
+      return NotFoundError(fmt::format("{}: holds no drafter case", JoinPath(golden, folder)));
+    }
+    directories.insert(directories.end(), found.begin(), found.end());
+  }
+  RunDraftCases(directories, options, expectations, report);
+  report.CheckNoneIsStale(expectations);
+  return OkStatus();
+}
+
 Status Verify(const VerifyOptions& options, VerifyReport& report) {
   DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options));
-  if (!options.case_directories.empty()) {
-    std::vector<std::string> directories;
-    for (const std::string& path : options.case_directories) {
-      std::vector<std::string> found = FindDrafterCases(path);
-      // A folder without a case is loaded all the same: the loader says what is missing.
-      if (found.empty()) found.push_back(path);
-      directories.insert(directories.end(), found.begin(), found.end());
-    }
-    RunDraftCases(directories, options, expectations, report);
+  if (!options.cases.empty()) {
+    VerifyNamed(options, expectations, report);
     return OkStatus();
   }
   std::string golden = options.golden;
   if (golden.empty()) {
     DM_ASSIGN_OR_RETURN(golden, FindGoldenDirectory());
   }
-  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, report));
-  const std::vector<std::string> directories = FindDrafterCases(JoinPath(golden, "drafter"));
-  if (directories.empty()) {
-    return NotFoundError(fmt::format("{}: holds no drafter case", JoinPath(golden, "drafter")));
-  }
-  RunDraftCases(directories, options, expectations, report);
-  report.CheckNoneIsStale(expectations);
-  return OkStatus();
+  return VerifyGolden(golden, options, expectations, report);
 }
 
 }  // namespace
@@ -97,10 +147,10 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
 void AddVerifyCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* const command = app.add_subcommand(
-      "verify", "Run oracle cases stage by stage and name the first stage that is off");
-  command->add_option(
-      "CASE_DIR", options->case_directories,
-      "Case folders, or folders that hold some; without any, everything in golden/");
+      "verify", "Check operations, and drafts stage by stage; name the first stage that is off");
+  command->add_option("CASE", options->cases,
+                      "Case folders, folders that hold some, or ids of operation cases "
+                      "(op/...); without any, everything in golden/");
   command->add_option("--backend", options->backend, "Who computes")
       ->check(CLI::IsMember({"reference"}))
       ->capture_default_str();

@@ -59,7 +59,10 @@ TEST(VerifyCommandTest, EverythingInGolden) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("PASS sizes/synthetic_edges.json: "),
                                  HasSubstr("PASS configs/published: "),
                                  HasSubstr("PASS scratch/worked_examples: "),
-                                 HasSubstr("PASS draft/dflash_wide_head/")));
+                                 HasSubstr("PASS 10 cases reference exact, closest to its bound "
+                                           "op/rms_norm/"),
+                                 HasSubstr("PASS draft/dflash_wide_head/"),
+                                 HasSubstr("PASS draft/qwen3.8-27b-dspark/")));
   EXPECT_THAT(outcome.out, EndsWith(" checks passed, 0 failed\n"));
 }
 
@@ -69,6 +72,18 @@ TEST(VerifyCommandTest, DefaultPrecisionIsExactAndFoldersAreSearched) {
   EXPECT_THAT(outcome.out,
               HasSubstr("draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1 reference exact: "));
   EXPECT_THAT(outcome.out, EndsWith("7 checks passed, 0 failed\n"));
+}
+
+TEST(VerifyCommandTest, AnOperationCaseByItsId) {
+  const CommandResult outcome = Verify({"op/rms_norm/rows=4,h=96/bf16", "--precision", "bf16"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("PASS op/rms_norm/rows=4,h=96/bf16 reference bf16: 0."));
+  EXPECT_THAT(outcome.out, EndsWith("1 checks passed, 0 failed\n"));
+  const CommandResult unknown = Verify({"op/rms_norm/rows=4/bf16"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("expected 2 keys (rows,h), found 1"));
+  const CommandResult json = Verify({"op/rms_norm/rows=4,h=96/bf16", "--format", "json"});
+  EXPECT_EQ(ParseJson(json.out, "stdout").value()["operations"][0]["outcome"], "PASS");
 }
 
 TEST(VerifyCommandTest, ProgressOnATerminalOnly) {

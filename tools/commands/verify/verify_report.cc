@@ -23,6 +23,13 @@ OrderedJson ExpectationJson(const Expectation& entry) {
   return json;
 }
 
+OrderedJson WithOutcome(OrderedJson json, const Verdict& verdict) {
+  json["outcome"] = OutcomeName(verdict.outcome);
+  json["expectation"] = nullptr;
+  if (verdict.expectation != nullptr) json["expectation"] = ExpectationJson(*verdict.expectation);
+  return json;
+}
+
 }  // namespace
 
 void VerifyReport::Progress(const std::string& text) {
@@ -57,8 +64,8 @@ void VerifyReport::AddGroup(const std::string& suite, const std::string& subject
   groups_.push_back(std::move(group));
 }
 
-void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expectations) {
-  const CaseRun run = {report.id, report.precision, report.backend, report.Signature()};
+Verdict VerifyReport::Judge(const CaseRun& run, const std::string& details,
+                            const Expectations& expectations, std::string& text) {
   runs_.push_back(run);
   const Verdict verdict = expectations.Judge(run, context_.clock);
   if (IsFailure(verdict.outcome)) {
@@ -66,18 +73,49 @@ void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expect
   } else {
     ++(verdict.outcome == Outcome::kPass ? passed_ : expected_failures_);
   }
-  std::string text = expectations.OutcomeLine(run, verdict);
+  text = expectations.OutcomeLine(run, verdict);
   // Details of what is as it should be, or passes, would only hide the line.
   const bool line_is_enough =
       verdict.outcome == Outcome::kExpectedFailure || verdict.outcome == Outcome::kUnexpectedPass;
-  if (!line_is_enough) text += ReportText(report);
+  if (!line_is_enough) text += details;
+  return verdict;
+}
+
+void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expectations) {
+  std::string text;
+  const Verdict verdict = Judge({report.id, report.precision, report.backend, report.Signature()},
+                                ReportText(report), expectations, text);
   Print(text);
-  if (format_ != OutputFormat::kJson) return;
-  OrderedJson json = ReportJson(report);
-  json["outcome"] = OutcomeName(verdict.outcome);
-  json["expectation"] = nullptr;
-  if (verdict.expectation != nullptr) json["expectation"] = ExpectationJson(*verdict.expectation);
-  drafts_.push_back(std::move(json));
+  if (format_ == OutputFormat::kJson) drafts_.push_back(WithOutcome(ReportJson(report), verdict));
+}
+
+void VerifyReport::AddOperation(std::span<const OperationReport> reports,
+                                const Expectations& expectations) {
+  std::size_t passed = 0;
+  const OperationReport* tightest = nullptr;
+  std::string lines;
+  for (const OperationReport& report : reports) {
+    std::string text;
+    const Verdict verdict = Judge({report.id, report.precision, report.backend, report.Signature()},
+                                  ReportText(report), expectations, text);
+    if (format_ == OutputFormat::kJson) {
+      operations_.push_back(WithOutcome(ReportJson(report), verdict));
+    }
+    if (verdict.outcome != Outcome::kPass) {
+      lines += text;
+      continue;
+    }
+    ++passed;
+    if (tightest == nullptr || report.UsedShare() > tightest->UsedShare()) tightest = &report;
+  }
+  if (passed == 1) lines = ReportText(*tightest) + lines;
+  if (passed > 1) {
+    lines = fmt::format("PASS {} cases {} {}, closest to its bound {}: {:.3g}\n", passed,
+                        tightest->backend, PrecisionName(tightest->precision), tightest->id,
+                        tightest->UsedShare()) +
+            lines;
+  }
+  Print(lines);
 }
 
 void VerifyReport::CheckNoneIsStale(const Expectations& expectations) {
@@ -104,6 +142,7 @@ void VerifyReport::Finish() {
     json["expected_failures"] = expected_failures_;
     json["errors"] = std::move(errors_);
     json["groups"] = std::move(groups_);
+    json["operations"] = std::move(operations_);
     json["drafts"] = std::move(drafts_);
     PrintJson(context_.out, json);
   }

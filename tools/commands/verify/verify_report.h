@@ -4,11 +4,13 @@
 #define DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_REPORT_H_
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
 #include "conformance/expectations/expectations.h"
+#include "conformance/operations/check_operation.h"
 #include "src/base/json.h"
 #include "tools/commands/command.h"
 
@@ -25,6 +27,8 @@ class VerifyReport {
                 const std::vector<std::string>& failures);
   // A case and what `expectations` make of it.
   void AddDraft(const CaseReport& report, const Expectations& expectations);
+  // Cases of one operation: a line for all that passed, and one each for the others.
+  void AddOperation(std::span<const OperationReport> reports, const Expectations& expectations);
   // Once every case of the whole set was added: an entry that none of them needed is an error.
   void CheckNoneIsStale(const Expectations& expectations);
   // Data that could not be used: one line on the error stream, exit code 2 in the end, and the rest goes on.
@@ -35,6 +39,9 @@ class VerifyReport {
 
  private:
   void Print(const std::string& text);
+  // Counts a case; the text of its outcome with `details` where these are wanted.
+  Verdict Judge(const CaseRun& run, const std::string& details, const Expectations& expectations,
+                std::string& text);
 
   CommandContext& context_;
   OutputFormat format_;
@@ -44,6 +51,7 @@ class VerifyReport {
   std::vector<CaseRun> runs_;
   OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();
+  OrderedJson operations_ = OrderedJson::array();
   OrderedJson drafts_ = OrderedJson::array();
 };
 
