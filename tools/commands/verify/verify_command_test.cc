@@ -59,8 +59,8 @@ TEST(VerifyCommandTest, EverythingInGolden) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("PASS sizes/synthetic_edges.json: "),
                                  HasSubstr("PASS configs/published: "),
                                  HasSubstr("PASS scratch/worked_examples: "),
-                                 HasSubstr("PASS 10 cases reference exact, closest to its bound "
-                                           "op/rms_norm/"),
+                                 HasSubstr("PASS op/rms_norm: 10 cases reference exact, closest to "
+                                           "its bound op/rms_norm/"),
                                  HasSubstr("PASS draft/dflash_wide_head/"),
                                  HasSubstr("PASS draft/qwen3.8-27b-dspark/")));
   EXPECT_THAT(outcome.out, EndsWith(" checks passed, 0 failed\n"));

@@ -110,8 +110,10 @@ void VerifyReport::AddOperation(std::span<const OperationReport> reports,
   }
   if (passed == 1) lines = ReportText(*tightest) + lines;
   if (passed > 1) {
-    lines = fmt::format("PASS {} cases {} {}, closest to its bound {}: {:.3g}\n", passed,
-                        tightest->backend, PrecisionName(tightest->precision), tightest->id,
+    // "op/rms_norm" of "op/rms_norm/rows=1,h=1/bf16".
+    const std::string subject = tightest->id.substr(0, tightest->id.find('/', 3));
+    lines = fmt::format("PASS {}: {} cases {} {}, closest to its bound {}: {:.3g}\n", subject,
+                        passed, tightest->backend, PrecisionName(tightest->precision), tightest->id,
                         tightest->UsedShare()) +
             lines;
   }
