@@ -73,8 +73,8 @@ struct Trial {
 
 class Search {
  public:
-  Search(const DrafterConfig& config, const reference::DrafterWeights& weights,
-         const plain::Bands& bands, const Dump& dump)
+  Search(const DrafterConfig& config, const DrafterWeights& weights, const plain::Bands& bands,
+         const Dump& dump)
       : config_(config), weights_(weights), bands_(bands), dump_(dump) {}
 
   StatusOr<Diagnosis> Run() {
@@ -212,7 +212,7 @@ class Search {
   }
 
   const DrafterConfig& config_;
-  const reference::DrafterWeights& weights_;
+  const DrafterWeights& weights_;
   const plain::Bands& bands_;
   const Dump& dump_;
   LogitBounds bounds_;
@@ -234,7 +234,7 @@ std::size_t Diagnosis::Count(Agreement agreement) const {
                     [&](const StageFinding& f) { return f.agreement == agreement; }));
 }
 
-StatusOr<Diagnosis> Diagnose(const DrafterConfig& config, const reference::DrafterWeights& weights,
+StatusOr<Diagnosis> Diagnose(const DrafterConfig& config, const DrafterWeights& weights,
                              const plain::Bands& bands, const Dump& dump) {
   return Search(config, weights, bands, dump).Run();
 }

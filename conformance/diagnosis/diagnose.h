@@ -26,7 +26,7 @@
 #include "conformance/plain/forward.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 
@@ -42,7 +42,7 @@ struct Diagnosis {
   std::size_t Count(Agreement agreement) const;
 };
 
-StatusOr<Diagnosis> Diagnose(const DrafterConfig& config, const reference::DrafterWeights& weights,
+StatusOr<Diagnosis> Diagnose(const DrafterConfig& config, const DrafterWeights& weights,
                              const plain::Bands& bands, const Dump& dump);
 
 }  // namespace draftmark

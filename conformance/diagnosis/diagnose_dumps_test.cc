@@ -54,16 +54,16 @@ class DiagnoseDumpsTest : public ::testing::Test {
 
   struct Geometry {
     DrafterConfig config;
-    reference::DrafterWeights weights;
+    DrafterWeights weights;
     plain::Bands bands;
   };
   static StatusOr<Geometry> Load(const std::string& folder) {
     Geometry g;
     DM_ASSIGN_OR_RETURN(g.config, LoadDrafterConfig(folder + "/config.json"));
     DM_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::Open(folder + "/model.safetensors"));
-    DM_ASSIGN_OR_RETURN(g.weights,
-                        reference::LoadDrafterWeights(
-                            g.config, std::make_shared<const Checkpoint>(std::move(checkpoint))));
+    DM_ASSIGN_OR_RETURN(
+        g.weights,
+        LoadDrafterWeights(g.config, std::make_shared<const Checkpoint>(std::move(checkpoint))));
     DM_ASSIGN_OR_RETURN(g.bands, LoadInputs(folder + "/inputs.safetensors", g.config));
     return g;
   }

@@ -6,7 +6,7 @@
 #include "conformance/diagnosis/write_dump.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark {
 namespace {
@@ -17,14 +17,12 @@ using ::testing::SizeIs;
 
 class DumpTest : public ::testing::Test {
  protected:
-  DumpTest()
-      : config_(reference::SmallDrafterConfig()), weights_(reference::RandomWeights(config_, 9)) {
+  DumpTest() : config_(SmallDrafterConfig()), weights_(RandomWeights(config_, 9)) {
     for (std::size_t b = 0; b < 2; ++b) {
       CaseStep step;
       step.new_context_rows = 5 + b;
       step.start = 20;
-      step.target_hidden =
-          reference::RandomBf16(3 + b, step.new_context_rows * config_.tap_width(), 1);
+      step.target_hidden = RandomBf16(3 + b, step.new_context_rows * config_.tap_width(), 1);
       step.block_tokens = {7, 100, 100, 100};
       bands_.push_back({step});
     }
@@ -52,7 +50,7 @@ class DumpTest : public ::testing::Test {
   const TestFolder folder_;
   const std::string path_ = folder_.Path("dump.safetensors");
   const DrafterConfig config_;
-  const std::shared_ptr<const reference::DrafterWeights> weights_;
+  const std::shared_ptr<const DrafterWeights> weights_;
   plain::Bands bands_;
 };
 

@@ -99,8 +99,7 @@ StatusOr<DiagnosisSource> LoadDiagnosisSource(const DiagnosisPaths& paths) {
     }
     checkpoint = std::make_shared<const Checkpoint>(std::move(drafter));
   }
-  DM_ASSIGN_OR_RETURN(source.weights,
-                      reference::LoadDrafterWeights(source.config, std::move(checkpoint)));
+  DM_ASSIGN_OR_RETURN(source.weights, LoadDrafterWeights(source.config, std::move(checkpoint)));
   if (!paths.inputs.empty()) {
     DM_ASSIGN_OR_RETURN(source.bands, LoadInputs(paths.inputs, source.config));
   }

@@ -12,8 +12,8 @@
 #include "conformance/plain/forward.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
 #include "src/tensor/safetensors.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 
@@ -28,7 +28,7 @@ struct DiagnosisPaths {
 
 struct DiagnosisSource {
   DrafterConfig config;
-  reference::DrafterWeights weights;
+  DrafterWeights weights;
   plain::Bands bands;
 };
 

@@ -5,7 +5,7 @@
 #include "conformance/diagnosis/write_dump.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark {
 namespace {
@@ -40,7 +40,7 @@ class SourceTest : public ::testing::Test {
 
   const TestFolder folder_;
   const std::string path_ = folder_.Path("inputs.safetensors");
-  const DrafterConfig config_ = reference::SmallDrafterConfig();
+  const DrafterConfig config_ = SmallDrafterConfig();
 };
 
 TEST_F(SourceTest, BandsMayDifferInSteps) {

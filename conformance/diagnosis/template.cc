@@ -32,20 +32,20 @@ std::string PythonSnippet(const DrafterConfig& config) {
   // Lines of the snippet end at 100 columns.
   return fmt::format(R"py(import re, safetensors.torch
 dump, step = {{}}, 0  # step += 1 after every propose
-wanted = r"fc|hidden_norm|norm|layers\.\d+\.(input_layernorm|q_norm|o_proj|post_attention_layernorm"
-wanted += r"|mlp|output{})"
-def keep(stage, output):
-    value = output[0] if isinstance(output, tuple) else output
-    dump[f"step{{step}}.{{stage}}"] = value.detach().squeeze(0).contiguous().cpu()
+wanted = r"fc|(hidden_)?norm|layers\.\d+\.(\w+_layernorm|q_norm|o_proj|mlp|output{})"
+def keep(stage, y):
+    y = y[0] if isinstance(y, tuple) else y
+    dump[f"step{{step}}.{{stage}}"] = y.detach().squeeze(0).contiguous().cpu()
 for name, module in drafter.named_modules():
-    stage = re.sub(r"^model\.|self_attn\.", "", name).replace(".kernel_projection", ".dynamic")
-    stage = re.sub(r"^(layers\.\d+)$", r"\1.output", stage)
-    if re.fullmatch(wanted, stage):
-        module.register_forward_hook(lambda module, args, output, s=stage: keep(s, output))
+    stage = re.sub(r"^(layers\.\d+)$", r"\1.output", re.sub(r"^model\.|self_attn\.", "", name))
+{}    if re.fullmatch(wanted, stage): module.register_forward_hook(lambda m, a, y, s=stage: keep(s, y))
 # Run, add dump[f"step{{step}}.logits"] and dump[f"step{{step}}.draft_tokens"] by hand, then:
 safetensors.torch.save_file(dump, "dump.safetensors")
 )py",
-                     conv ? R"(|(attention|mlp)_conv\.dynamic)" : "");
+                     conv ? R"(|(attention|mlp)_conv\.dynamic)" : "",
+                     conv ? R"(    stage = stage.replace("_conv.kernel_projection", "_conv.dynamic")
+)"
+                          : "");
 }
 
 }  // namespace draftmark

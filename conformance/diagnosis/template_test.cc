@@ -11,7 +11,7 @@
 #include "conformance/diagnosis/write_dump.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark {
 namespace {
@@ -19,13 +19,13 @@ namespace {
 using ::testing::SizeIs;
 
 TEST(TemplateTest, ADumpOfTheTemplateLoads) {
-  const DrafterConfig config = reference::SmallDrafterConfig();
+  const DrafterConfig config = SmallDrafterConfig();
   plain::Bands bands(2);
   for (std::size_t b = 0; b < 2; ++b) {
     CaseStep step;
     step.new_context_rows = 3 + b;
     step.start = 9;
-    step.target_hidden = reference::RandomBf16(1, step.new_context_rows * config.tap_width(), 1);
+    step.target_hidden = RandomBf16(1, step.new_context_rows * config.tap_width(), 1);
     step.block_tokens = {1, 100, 100};
     bands[b].push_back(step);
   }

@@ -140,8 +140,8 @@ std::optional<StageVerdict> NotRepresentable(std::size_t step, const std::string
   return verdict;
 }
 
-Status JudgeTokens(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
-                   bool exact, const TappedStages& tapped, const ExpectedStage& expected,
+Status JudgeTokens(const DrafterCase& drafter_case, const DrafterWeights& weights, bool exact,
+                   const TappedStages& tapped, const ExpectedStage& expected,
                    const TappedStage& got, StageVerdict& verdict) {
   if (!exact) {
     DM_ASSIGN_OR_RETURN(const Bound bound, LogitBound(drafter_case, verdict.step, tapped));
@@ -167,9 +167,8 @@ Status JudgeTokens(const DrafterCase& drafter_case, const reference::DrafterWeig
   return OkStatus();
 }
 
-StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case,
-                                  const reference::DrafterWeights& weights, std::size_t step,
-                                  const std::string& stage, Precision precision,
+StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case, const DrafterWeights& weights,
+                                  std::size_t step, const std::string& stage, Precision precision,
                                   const TappedStages& tapped, const ExpectedStage& expected,
                                   const LocalStages& local) {
   StageVerdict verdict;
@@ -254,9 +253,8 @@ std::string StageVerdict::Signature() const {
 }
 
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
-                                              const reference::DrafterWeights& weights,
-                                              std::size_t step, Precision precision,
-                                              const TappedStages& tapped,
+                                              const DrafterWeights& weights, std::size_t step,
+                                              Precision precision, const TappedStages& tapped,
                                               const LocalStages& local) {
   std::vector<StageVerdict> verdicts;
   for (const std::string& stage : StagesInDataFlowOrder(drafter_case.config())) {

@@ -66,9 +66,9 @@ struct StageVerdict {
 // the case's own; `local` is what each stage should be given the run's own earlier stages, or
 // empty.
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
-                                              const reference::DrafterWeights& weights,
-                                              std::size_t step, Precision precision,
-                                              const TappedStages& tapped, const LocalStages& local);
+                                              const DrafterWeights& weights, std::size_t step,
+                                              Precision precision, const TappedStages& tapped,
+                                              const LocalStages& local);
 
 }  // namespace draftmark
 

@@ -94,8 +94,8 @@ Tamper Only(const std::string& target, std::function<double(double)> change) {
   };
 }
 
-reference::DrafterWeights WeightsOf(const DrafterCase& drafter_case) {
-  return reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()).value();
+DrafterWeights WeightsOf(const DrafterCase& drafter_case) {
+  return LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()).value();
 }
 
 ExpectedStage Golden(const DrafterCase& drafter_case, const std::string& stage) {
@@ -199,7 +199,7 @@ TEST(JudgeTest, AnFp32BackendMayFallToTheOtherSideOfAMidpoint) {
   // sums in float64, allowed for one that sums in FP32. Two neighbours off is refused for both.
   DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
                           DrafterCase::Load(GoldenCase("dflash_yarn")));
-  const reference::DrafterWeights weights = WeightsOf(drafter_case);
+  const DrafterWeights weights = WeightsOf(drafter_case);
   const ExpectedStage fc = Golden(drafter_case, "fc");
   for (const Accumulation accumulation : {Accumulation::kFloat64, Accumulation::kFloat32}) {
     for (const int steps : {0, 1, 2}) {

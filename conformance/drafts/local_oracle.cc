@@ -88,7 +88,7 @@ class LocalOracle::TapHook : public plain::Hook {
   LocalStages local_;
 };
 
-LocalOracle::LocalOracle(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
+LocalOracle::LocalOracle(const DrafterCase& drafter_case, const DrafterWeights& weights,
                          Precision precision, Accumulation accumulation)
     : config_(drafter_case.config()),
       accumulation_(accumulation),

@@ -20,7 +20,7 @@
 #include "conformance/plain/forward.h"
 #include "src/backend/draft_session.h"
 #include "src/cases/drafter_case.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 
@@ -41,8 +41,8 @@ class LocalOracle {
   // In kBf16 intermediate results that are no stages (q before its norm, the gate of the MLP) are
   // rounded where the rules say so; in kExact nothing is.
   // `accumulation` is how the judged backend sums. Case and weights must outlive the object.
-  LocalOracle(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
-              Precision precision, Accumulation accumulation);
+  LocalOracle(const DrafterCase& drafter_case, const DrafterWeights& weights, Precision precision,
+              Accumulation accumulation);
   ~LocalOracle();
 
   // The stages of step `step` that can be told from what was tapped; a stage whose inputs are

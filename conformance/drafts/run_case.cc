@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "src/reference/session.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 namespace {
@@ -28,12 +28,11 @@ constexpr std::uint64_t kContextRowsPerPass = 64;
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& drafter_case,
                                                              const SessionLimits& limits,
                                                              Precision precision) {
-  DM_ASSIGN_OR_RETURN(
-      reference::DrafterWeights weights,
-      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  return reference::OpenReferenceSession(
-      drafter_case.config(), std::make_shared<const reference::DrafterWeights>(std::move(weights)),
-      limits, precision);
+  DM_ASSIGN_OR_RETURN(DrafterWeights weights,
+                      LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  return reference::OpenReferenceSession(drafter_case.config(),
+                                         std::make_shared<const DrafterWeights>(std::move(weights)),
+                                         limits, precision);
 }
 
 Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenSession& open,
@@ -69,9 +68,8 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   report.directory = drafter_case.directory();
   report.backend = backend.name;
   report.precision = precision;
-  DM_ASSIGN_OR_RETURN(
-      const reference::DrafterWeights weights,
-      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
+                      LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
   LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
   const auto judge = [&](std::size_t s, const TappedStages& tapped) -> Status {
     // In exact the comparison with the case is as sharp.

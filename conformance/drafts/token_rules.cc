@@ -28,8 +28,8 @@ std::size_t TieRule(Rows values) {
 // One step under judgement: the run's stages and float64's, by row.
 class TokenCheck {
  public:
-  TokenCheck(const DrafterCase& drafter_case, const reference::DrafterWeights& weights,
-             std::size_t step, const TappedStages& tapped, double bound)
+  TokenCheck(const DrafterCase& drafter_case, const DrafterWeights& weights, std::size_t step,
+             const TappedStages& tapped, double bound)
       : case_(drafter_case), weights_(weights), step_(step), tapped_(tapped), bound_(bound) {}
 
   StatusOr<std::string> Run() {
@@ -120,7 +120,7 @@ class TokenCheck {
     const std::size_t vocabulary = case_.config().vocab_size;
     if (!Has("markov.logits", case_.gamma() * vocabulary))
       return "the stage markov.logits was not tapped";
-    const bool vanilla = weights_.markov.type == reference::MarkovType::kVanilla;
+    const bool vanilla = weights_.markov.type == MarkovType::kVanilla;
     std::size_t previous = case_.steps()[step_].block_tokens[0];
     for (std::size_t d = 0; d < drafts_; ++d) {
       const Rows biased = Tapped("markov.logits", first_row_ + d, vocabulary);
@@ -249,7 +249,7 @@ class TokenCheck {
   // U + sum of predecessor * H * successor, and the sum of the terms' magnitudes.
   std::pair<double, double> Score(std::size_t draft, std::size_t previous,
                                   std::size_t token) const {
-    const reference::SelectorWeights& w = weights_.selector;
+    const SelectorWeights& w = weights_.selector;
     const std::size_t rank = w.hidden_projection.rows();
     const Rows hidden = Tapped("selector.hidden_projection", draft, rank);
     double score = Logits(draft)[token];
@@ -299,7 +299,7 @@ class TokenCheck {
   }
 
   const DrafterCase& case_;
-  const reference::DrafterWeights& weights_;
+  const DrafterWeights& weights_;
   const std::size_t step_;
   const TappedStages& tapped_;
   const double bound_;
@@ -313,7 +313,7 @@ class TokenCheck {
 }  // namespace
 
 StatusOr<TokenFindings> CheckBf16Tokens(const DrafterCase& drafter_case,
-                                        const reference::DrafterWeights& weights, std::size_t step,
+                                        const DrafterWeights& weights, std::size_t step,
                                         const TappedStages& tapped, double logit_bound) {
   TokenCheck check(drafter_case, weights, step, tapped, logit_bound);
   TokenFindings findings;

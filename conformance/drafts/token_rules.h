@@ -25,7 +25,7 @@
 
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 
@@ -45,7 +45,7 @@ struct TokenFindings {
 
 // Checks the tokens of a BF16 run. `logit_bound` is B.
 StatusOr<TokenFindings> CheckBf16Tokens(const DrafterCase& drafter_case,
-                                        const reference::DrafterWeights& weights, std::size_t step,
+                                        const DrafterWeights& weights, std::size_t step,
                                         const TappedStages& tapped, double logit_bound);
 
 }  // namespace draftmark

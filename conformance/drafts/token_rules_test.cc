@@ -33,7 +33,7 @@ class TokenRulesTest : public ::testing::Test {
         std::string(std::getenv("TEST_SRCDIR")) + "/oracle_cases/cases/drafter/" + name;
     if (FindDrafterCases(directory).empty()) return false;
     case_.emplace(DrafterCase::Load(directory).value());
-    weights_ = reference::LoadDrafterWeights(case_->config(), case_->checkpoint()).value();
+    weights_ = LoadDrafterWeights(case_->config(), case_->checkpoint()).value();
     SessionLimits limits;
     limits.max_context = case_->largest_context();
     limits.ctx_window = 64;
@@ -58,7 +58,7 @@ class TokenRulesTest : public ::testing::Test {
   }
 
   std::optional<DrafterCase> case_;
-  reference::DrafterWeights weights_;
+  DrafterWeights weights_;
   TappedStages tapped_;
   double bound_ = 0;
 };

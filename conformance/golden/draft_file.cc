@@ -104,9 +104,8 @@ StatusOr<GoldenFile> MakeDraftStagesFile(const DraftSpec& spec, const OrderedJso
   file.entry = DraftEntry(spec, "golden.safetensors", config);
   DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case,
                       DrafterCase::WithoutStages(Json(config), DraftFolder(spec)));
-  DM_ASSIGN_OR_RETURN(
-      const reference::DrafterWeights weights,
-      reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+  DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
+                      LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
   LocalOracle second(drafter_case, weights, Precision::kExact, Accumulation::kFloat64);
   TensorsInMemory tensors;
   const std::string id = drafter_case.id().ToString();

@@ -29,7 +29,7 @@ Given Forward::Embedding() const {
 }
 
 Given Forward::Queries(std::uint64_t layer, const Given& input) {
-  const reference::LayerWeights& w = weights_.layers[layer];
+  const LayerWeights& w = weights_.layers[layer];
   const std::size_t d = config_.head_dim;
   const std::size_t q_dim = config_.q_dim();
   Terms q = Linear(input.values, w.q_proj,
@@ -161,8 +161,8 @@ Given Forward::Attention(std::uint64_t layer, const Given& queries) {
   return Emit(LayerStage(layer, "attn_out"), std::move(result), local);
 }
 
-Given Forward::Convolve(const std::string& stage, const reference::ConvWeights& conv,
-                        std::size_t side, const Given& in, const Given& dynamic) {
+Given Forward::Convolve(const std::string& stage, const ConvWeights& conv, std::size_t side,
+                        const Given& in, const Given& dynamic) {
   const std::size_t h = config_.hidden_size;
   const std::size_t taps = config_.conv_kernel_size;
   const std::size_t groups = h / config_.conv_group_size;
@@ -198,7 +198,7 @@ Given Forward::Convolve(const std::string& stage, const reference::ConvWeights& 
 }
 
 Given Forward::Mlp(std::uint64_t layer, const Given& input) {
-  const reference::LayerWeights& w = weights_.layers[layer];
+  const LayerWeights& w = weights_.layers[layer];
   std::vector<double> gate = Rounded(Linear(input.values, w.gate_proj).values);
   std::vector<double> up = Rounded(Linear(input.values, w.up_proj).values);
   if (Makes(kGateUpSwapped)) std::swap(gate, up);
@@ -216,11 +216,10 @@ Given Forward::Mlp(std::uint64_t layer, const Given& input) {
 }
 
 void Forward::Layer(std::uint64_t layer, const Given& hidden, Given& stream) {
-  const reference::LayerWeights& w = weights_.layers[layer];
+  const LayerWeights& w = weights_.layers[layer];
   const std::size_t h = config_.hidden_size;
   const auto stage = [&](const char* name) { return LayerStage(layer, name); };
-  const auto dynamic_of = [&](const char* name, const reference::ConvWeights& conv,
-                              const Given& normed) {
+  const auto dynamic_of = [&](const char* name, const ConvWeights& conv, const Given& normed) {
     return Emit(stage(name), Linear(normed.values, conv.kernel_projection), normed.given);
   };
   const auto sum_of = [&](const Given& residual, const Given& normed, const Given& delta) {

@@ -60,7 +60,7 @@ std::vector<double> Forward::ContextInput(std::uint64_t layer, const Given& hidd
   const std::size_t h = config_.hidden_size;
   const std::size_t taps = config_.conv_kernel_size;
   const std::size_t groups = h / config_.conv_group_size;
-  const reference::ConvWeights& conv = weights_.layers[layer].attention_conv;
+  const ConvWeights& conv = weights_.layers[layer].attention_conv;
   const std::vector<double> dynamic = Rounded(Linear(hidden.values, conv.kernel_projection).values);
   std::vector<double> out(hidden.values.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -79,7 +79,7 @@ Terms Forward::ContextProjection(std::uint64_t layer, std::span<const double> in
   std::uint64_t block = 2 * layer + (key ? 0 : 1);
   if (Makes(kKvSwapped)) block = 2 * layer + (key ? 1 : 0);
   if (Makes(kKvGrouped)) block = key ? layer : config_.num_hidden_layers + layer;
-  const reference::LayerWeights& w = weights_.layers[block / 2];
+  const LayerWeights& w = weights_.layers[block / 2];
   const std::span<const BFloat16> bias = block % 2 == 0 ? w.k_bias.values() : w.v_bias.values();
   Terms result = Linear(input, block % 2 == 0 ? w.k_proj : w.v_proj,
                         Makes(kBiasDropped) ? std::span<const BFloat16>() : bias);
@@ -121,7 +121,7 @@ void Append(Terms& terms, const Terms& more) {
 }  // namespace
 
 void Forward::KeysAndValues(std::uint64_t layer, const Given& hidden, const Given& input) {
-  const reference::LayerWeights& w = weights_.layers[layer];
+  const LayerWeights& w = weights_.layers[layer];
   const std::size_t d = config_.head_dim;
   const std::size_t kv_dim = config_.kv_dim();
   const std::size_t context_rows = call().new_context_rows;

@@ -10,7 +10,7 @@
 
 #include "conformance/plain/mistakes.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::plain {
 

@@ -38,7 +38,7 @@ constexpr std::size_t kLargestCache = std::size_t{1} << 28;
 
 }  // namespace
 
-const Product& ProductCache::Get(std::span<const double> x, const reference::Bf16Matrix& weight) {
+const Product& ProductCache::Get(std::span<const double> x, const Bf16Matrix& weight) {
   std::pair<const void*, std::vector<double>> key = {weight.values().data(), {x.begin(), x.end()}};
   if (const auto found = products_.find(key); found != products_.end()) return found->second;
   const std::size_t width = weight.cols();
@@ -119,8 +119,8 @@ Status CheckBands(const DrafterConfig& config, const Bands& bands) {
   return OkStatus();
 }
 
-Forward::Forward(const DrafterConfig& config, const reference::DrafterWeights& weights,
-                 const Bands& bands, const Options& options, ProductCache& products, Hook& hook)
+Forward::Forward(const DrafterConfig& config, const DrafterWeights& weights, const Bands& bands,
+                 const Options& options, ProductCache& products, Hook& hook)
     : config_(config),
       weights_(weights),
       bands_(bands),
@@ -150,7 +150,7 @@ std::vector<double> Forward::Rounded(std::vector<double> values) const {
   return values;
 }
 
-Terms Forward::Linear(std::span<const double> x, const reference::Bf16Matrix& weight,
+Terms Forward::Linear(std::span<const double> x, const Bf16Matrix& weight,
                       std::span<const BFloat16> bias) {
   const Product& product = products_.Get(x, weight);
   Terms result{product.values, product.magnitude};
@@ -163,7 +163,7 @@ Terms Forward::Linear(std::span<const double> x, const reference::Bf16Matrix& we
   return result;
 }
 
-Terms Forward::Norm(std::span<const double> x, std::size_t row, const reference::Bf16Matrix& weight,
+Terms Forward::Norm(std::span<const double> x, std::size_t row, const Bf16Matrix& weight,
                     std::span<const double> x_magnitude) const {
   double epsilon = config_.rms_norm_eps;
   if (Makes(Mistake::kEpsilon1e6)) epsilon = 1e-6;
@@ -172,11 +172,10 @@ Terms Forward::Norm(std::span<const double> x, std::size_t row, const reference:
                  Makes(Mistake::kNormPlusOne) ? 1 : 0);
 }
 
-Terms Forward::HeadNorm(Terms projected, const reference::Bf16Matrix& weight) const {
+Terms Forward::HeadNorm(Terms projected, const Bf16Matrix& weight) const {
   if (Makes(Mistake::kQkNormMissing)) return projected;
   return Norm(projected.values, config_.head_dim,
-              Makes(Mistake::kQkNormNoWeight) ? reference::Bf16Matrix() : weight,
-              projected.magnitude);
+              Makes(Mistake::kQkNormNoWeight) ? Bf16Matrix() : weight, projected.magnitude);
 }
 
 void Forward::Run() {
@@ -223,8 +222,8 @@ Status CheckRun(const DrafterConfig& config, const Bands& bands) {
 
 }  // namespace
 
-Status Run(const DrafterConfig& config, const reference::DrafterWeights& weights,
-           const Bands& bands, const Options& options, Hook& hook) {
+Status Run(const DrafterConfig& config, const DrafterWeights& weights, const Bands& bands,
+           const Options& options, Hook& hook) {
   DM_RETURN_IF_ERROR(CheckRun(config, bands));
   ProductCache own;
   Forward(config, weights, bands, options, options.products != nullptr ? *options.products : own,
@@ -238,7 +237,7 @@ Steps::~Steps() = default;
 Steps::Steps(Steps&&) noexcept = default;
 Steps& Steps::operator=(Steps&&) noexcept = default;
 
-StatusOr<Steps> Steps::Open(const DrafterConfig& config, const reference::DrafterWeights& weights,
+StatusOr<Steps> Steps::Open(const DrafterConfig& config, const DrafterWeights& weights,
                             const Bands& bands, const Options& options, Hook& hook) {
   DM_RETURN_IF_ERROR(CheckRun(config, bands));
   Steps steps;

@@ -37,7 +37,7 @@
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::plain {
 
@@ -115,7 +115,7 @@ class ProductCache {
  public:
   // The product of the rows `x` with `weight` (y = x W^T), and the sums of the magnitudes of its
   // terms.
-  const Product& Get(std::span<const double> x, const reference::Bf16Matrix& weight);
+  const Product& Get(std::span<const double> x, const Bf16Matrix& weight);
 
  private:
   std::map<std::pair<const void*, std::vector<double>>, Product> products_;
@@ -132,15 +132,15 @@ struct Options {
 
 Status CheckBands(const DrafterConfig& config, const Bands& bands);
 
-Status Run(const DrafterConfig& config, const reference::DrafterWeights& weights,
-           const Bands& bands, const Options& options, Hook& hook);
+Status Run(const DrafterConfig& config, const DrafterWeights& weights, const Bands& bands,
+           const Options& options, Hook& hook);
 
 // The same step by step, for a hook that learns a run's stages as the run goes on.
 class Forward;
 class Steps {
  public:
   // Everything given must outlive the object, options too. Errors as Run's.
-  static StatusOr<Steps> Open(const DrafterConfig& config, const reference::DrafterWeights& weights,
+  static StatusOr<Steps> Open(const DrafterConfig& config, const DrafterWeights& weights,
                               const Bands& bands, const Options& options, Hook& hook);
   ~Steps();
   Steps(Steps&&) noexcept;

@@ -8,8 +8,8 @@
 
 #include "src/backend/stages.h"
 #include "src/base/status_matchers.h"
-#include "src/reference/random_drafter.h"
 #include "src/reference/session.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark::plain {
 namespace {
@@ -44,8 +44,7 @@ Bands RandomBands(const DrafterConfig& config, std::size_t bands, std::size_t st
       step.drop_front_rows = s == 2 ? 5 : 0;
       start += static_cast<std::int64_t>(step.new_context_rows) + (s == 1 ? 2 : 0);
       step.start = start;
-      step.target_hidden =
-          reference::RandomBf16(100 * b + s, step.new_context_rows * config.tap_width(), 1);
+      step.target_hidden = RandomBf16(100 * b + s, step.new_context_rows * config.tap_width(), 1);
       step.block_tokens.assign(6, static_cast<std::uint32_t>(*config.mask_token_id));
       step.block_tokens[0] = static_cast<std::uint32_t>(7 * b + 11 * s);
       result[b].push_back(std::move(step));
@@ -55,7 +54,7 @@ Bands RandomBands(const DrafterConfig& config, std::size_t bands, std::size_t st
 }
 
 void ExpectSameAsReference(const DrafterConfig& config,
-                           std::shared_ptr<const reference::DrafterWeights> weights) {
+                           std::shared_ptr<const DrafterWeights> weights) {
   const Bands bands = RandomBands(config, 2, 3);
   SessionLimits limits{.max_batch = 2, .max_context = 64, .ctx_window = 16, .gamma = 6};
   DM_ASSERT_OK_AND_ASSIGN(const auto session, reference::OpenReferenceSession(
@@ -87,50 +86,46 @@ void ExpectSameAsReference(const DrafterConfig& config,
   }
 }
 
-reference::Bf16Matrix Matrix(std::uint64_t seed, std::size_t rows, std::size_t cols,
-                             double scale = 0.3) {
-  return {rows, cols, reference::RandomBf16(seed, rows * cols, scale)};
+Bf16Matrix Matrix(std::uint64_t seed, std::size_t rows, std::size_t cols, double scale = 0.3) {
+  return {rows, cols, RandomBf16(seed, rows * cols, scale)};
 }
 
 TEST(PlainForwardTest, PlainDrafterIsTheReference) {
-  DrafterConfig config = reference::SmallDrafterConfig();
+  DrafterConfig config = SmallDrafterConfig();
   config.attention_bias = true;
   config.output_multiplier = 0.5;
   config.final_logit_softcapping = 3;
   config.input_embedding_scale = 2.5;
-  auto weights = std::make_shared<reference::DrafterWeights>(*reference::RandomWeights(config, 1));
+  auto weights = std::make_shared<DrafterWeights>(*RandomWeights(config, 1));
   weights->mask_embedding = Matrix(5, 1, config.hidden_size);
   for (auto& layer : weights->layers) layer.sinks = Matrix(6, 1, config.num_attention_heads);
   ExpectSameAsReference(config, weights);
 }
 
 TEST(PlainForwardTest, YarnAndPartialRotaryAreTheReference) {
-  DrafterConfig config = reference::SmallDrafterConfig();
+  DrafterConfig config = SmallDrafterConfig();
   config.rope.type = "yarn";
   config.rope.factor = 8;
   config.rope.original_max_position_embeddings = 64;
   config.rope.beta_fast = 4;
   config.rope.partial_rotary_factor = 0.5;
-  ExpectSameAsReference(config, reference::RandomWeights(config, 2));
+  ExpectSameAsReference(config, RandomWeights(config, 2));
   config.rope.pairing = RopePairing::kHalfOfHead;
   config.rope.mscale = 1;
   config.rope.mscale_all_dim = 0.5;
   config.rope.truncate = false;
-  ExpectSameAsReference(config, reference::RandomWeights(config, 2));
+  ExpectSameAsReference(config, RandomWeights(config, 2));
 }
 
 TEST(PlainForwardTest, MarkovHeadsAreTheReference) {
   for (const RowConvention convention : {RowConvention::kInPlace, RowConvention::kAnchorFirst}) {
-    for (const reference::MarkovType type :
-         {reference::MarkovType::kVanilla, reference::MarkovType::kGated,
-          reference::MarkovType::kRnn}) {
-      DrafterConfig config = reference::SmallDrafterConfig();
+    for (const MarkovType type : {MarkovType::kVanilla, MarkovType::kGated, MarkovType::kRnn}) {
+      DrafterConfig config = SmallDrafterConfig();
       config.kind = DrafterKind::kDspark;
       config.row_convention = convention;
       config.markov_rank = 8;
       config.confidence_head = config.confidence_head_with_markov = true;
-      auto weights =
-          std::make_shared<reference::DrafterWeights>(*reference::RandomWeights(config, 3));
+      auto weights = std::make_shared<DrafterWeights>(*RandomWeights(config, 3));
       const std::size_t h = config.hidden_size;
       weights->markov = {type,
                          Matrix(11, config.vocab_size, 8, 1),
@@ -146,13 +141,13 @@ TEST(PlainForwardTest, MarkovHeadsAreTheReference) {
 }
 
 TEST(PlainForwardTest, ConvolutionsAndSelectorAreTheReference) {
-  DrafterConfig config = reference::SmallDrafterConfig();
+  DrafterConfig config = SmallDrafterConfig();
   config.kind = DrafterKind::kDflash2;
   config.conv_kernel_size = 2;
   config.conv_group_size = 8;
   config.selector_rank = 12;
   config.selector_top_k = 16;
-  auto weights = std::make_shared<reference::DrafterWeights>(*reference::RandomWeights(config, 4));
+  auto weights = std::make_shared<DrafterWeights>(*RandomWeights(config, 4));
   const std::size_t h = config.hidden_size;
   for (auto& layer : weights->layers) {
     layer.attention_conv = {Matrix(21, 4, h, 1), Matrix(22, 4 * h / 8, h)};
@@ -171,9 +166,8 @@ TEST(PlainForwardTest, GoldenCasesAgree) {
   ASSERT_FALSE(folders.empty());
   for (const std::string& folder : folders) {
     DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(folder));
-    DM_ASSERT_OK_AND_ASSIGN(
-        const auto weights,
-        reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+    DM_ASSERT_OK_AND_ASSIGN(const auto weights,
+                            LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
     Recorder exact(Rounding::kNothing);
     ASSERT_THAT(plain::Run(drafter_case.config(), weights, {drafter_case.steps()},
                            {.float32_angles = false}, exact),
@@ -201,7 +195,7 @@ TEST(PlainForwardTest, EveryMistakeIsDescribed) {
 }
 
 TEST(PlainForwardTest, InputsThatDoNotFitAreRefused) {
-  const DrafterConfig config = reference::SmallDrafterConfig();
+  const DrafterConfig config = SmallDrafterConfig();
   const Bands good = RandomBands(config, 1, 2);
   EXPECT_THAT(CheckBands(config, good), IsOk());
   EXPECT_THAT(CheckBands(config, {}),

@@ -27,20 +27,20 @@ std::uint32_t Forward::Previous(std::size_t draft, std::uint32_t chosen) const {
 // The bias over the vocabulary, rounded. `carried` is the recurrent head's state. Magnitudes are of
 // what the bias was rounded from: for the other heads these are sums of products of rounded gates.
 Terms Forward::MarkovBias(std::uint32_t previous, std::size_t row, std::vector<double>& carried) {
-  const reference::MarkovWeights& w = weights_.markov;
+  const MarkovWeights& w = weights_.markov;
   const std::size_t rank = w.w1.cols();
   const bool swapped = Makes(kMarkovSwapped);
   std::vector<double> e;
   for (const BFloat16 value : (swapped ? w.w2 : w.w1).row(previous)) e.push_back(value.ToDouble());
   const std::span<const double> y = HiddenOf(row);
   std::vector<double> latent = e;
-  if (w.type == reference::MarkovType::kGated) {
+  if (w.type == MarkovType::kGated) {
     std::vector<double> feature(y.begin(), y.end());
     feature.insert(feature.end(), e.begin(), e.end());
     const std::vector<double> gate =
         Rounded(Linear(feature, w.gate_proj, w.gate_bias.values()).values);
     for (std::size_t i = 0; i < rank; ++i) latent[i] = hook_.Round(Sigmoid(gate[i]) * e[i]);
-  } else if (w.type == reference::MarkovType::kRnn) {
+  } else if (w.type == MarkovType::kRnn) {
     if (carried.empty() || Makes(kRnnStateLost)) carried.assign(rank, 0);
     std::vector<double> feature = carried;
     feature.insert(feature.end(), e.begin(), e.end());
@@ -55,7 +55,7 @@ Terms Forward::MarkovBias(std::uint32_t previous, std::size_t row, std::vector<d
   }
   Terms bias = Linear(latent, swapped ? w.w1 : w.w2);
   bias.values = Rounded(std::move(bias.values));
-  if (w.type != reference::MarkovType::kVanilla) return bias;
+  if (w.type != MarkovType::kVanilla) return bias;
   for (std::size_t v = 0; v < bias.values.size(); ++v) bias.magnitude[v] = std::abs(bias.values[v]);
   return bias;
 }
@@ -120,7 +120,7 @@ void Forward::MarkovHead() {
     chosen = Chosen(d, static_cast<std::uint32_t>(Choose(scores)));
   }
   const bool from_hidden =
-      weights_.markov.present() && weights_.markov.type != reference::MarkovType::kVanilla;
+      weights_.markov.present() && weights_.markov.type != MarkovType::kVanilla;
   const bool path_known = own_biased != nullptr || Peek("draft_tokens") != nullptr;
   const Given scores = Emit("markov.logits", std::move(biased),
                             state().logits.given && (!from_hidden || state().norm.given));
@@ -140,7 +140,7 @@ void Forward::MarkovHead() {
 
 double Forward::SelectorTerm(std::uint32_t previous, std::uint32_t candidate,
                              std::span<const double> hidden, double* magnitude) const {
-  const reference::SelectorWeights& w = weights_.selector;
+  const SelectorWeights& w = weights_.selector;
   const bool swapped = Makes(kSelectorSwapped);
   const std::span<const BFloat16> from = (swapped ? w.successor : w.predecessor).row(previous);
   const std::span<const BFloat16> to = (swapped ? w.predecessor : w.successor).row(candidate);

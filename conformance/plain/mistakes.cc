@@ -171,7 +171,7 @@ constexpr MistakeInfo kMistakes[] = {
     {kMarkovPrevRowZero, "markov-prev-row-zero", "D16", "the first draft's prev is the argmax of row 0", "it is the anchor", "markov.logits", [](S s) { return Markov(s) && InPlace(s); }},
     {kMarkovPrevAnchor, "markov-prev-anchor", "6.1", "prev is the anchor for every row", "prev is the token chosen before", "markov.logits", Markov},
     {kMarkovSwapped, "markov-swapped", "6.1", "w1 and w2 are swapped", "gather from w1, project with w2", "markov.logits", Markov},
-    {kRnnStateLost, "rnn-state-lost", "6.1", "the recurrent head's state is not carried from row to row", "s_j feeds row j + 1", "markov.logits", [](S s) { return Markov(s) && s.weights.markov.type == reference::MarkovType::kRnn; }},
+    {kRnnStateLost, "rnn-state-lost", "6.1", "the recurrent head's state is not carried from row to row", "s_j feeds row j + 1", "markov.logits", [](S s) { return Markov(s) && s.weights.markov.type == MarkovType::kRnn; }},
     {kConfidenceNoMarkov, "confidence-no-markov", "6.2", "the confidence head leaves out its Markov features", "feature = [y; e]", "confidence_logits", [](S s) { return Confidence(s) && s.config.confidence_head_with_markov; }},
     {kConfidenceOrder, "confidence-order", "6.2", "the confidence feature is [e; y]", "hidden columns first: [y; e]", "confidence_logits", [](S s) { return Confidence(s) && s.config.confidence_head_with_markov; }},
     {kConfidenceStale, "confidence-stale", "M17", "rows keep the previous propose's confidence", "a row's value is valid only if its Markov step ran", "confidence_logits of step 1", [](S s) { return Confidence(s) && SeveralSteps(s); }},

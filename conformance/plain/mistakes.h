@@ -14,7 +14,7 @@
 
 #include "src/cases/drafter_case.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::plain {
 
@@ -138,7 +138,7 @@ enum class Mistake {
 // What decides whether a mistake can be made at all.
 struct Situation {
   const DrafterConfig& config;
-  const reference::DrafterWeights& weights;
+  const DrafterWeights& weights;
   std::span<const std::vector<CaseStep>> bands;
 };
 

@@ -16,7 +16,7 @@ namespace draftmark::plain {
 
 class Forward {
  public:
-  Forward(const DrafterConfig& config, const reference::DrafterWeights& weights, const Bands& bands,
+  Forward(const DrafterConfig& config, const DrafterWeights& weights, const Bands& bands,
           const Options& options, ProductCache& products, Hook& hook);
   void Run();
   // All bands of the next step; false after the last.
@@ -59,12 +59,12 @@ class Forward {
     return hook_.Peek({step_, band_, stage});
   }
   std::vector<double> Rounded(std::vector<double> values) const;
-  Terms Linear(std::span<const double> x, const reference::Bf16Matrix& weight,
+  Terms Linear(std::span<const double> x, const Bf16Matrix& weight,
                std::span<const BFloat16> bias = {});
-  Terms Norm(std::span<const double> x, std::size_t row, const reference::Bf16Matrix& weight,
+  Terms Norm(std::span<const double> x, std::size_t row, const Bf16Matrix& weight,
              std::span<const double> x_magnitude = {}) const;
   // The norm per head of a projection.
-  Terms HeadNorm(Terms projected, const reference::Bf16Matrix& weight) const;
+  Terms HeadNorm(Terms projected, const Bf16Matrix& weight) const;
 
   // context.cc: sections 3 and 4.2.
   void DropFront();
@@ -86,7 +86,7 @@ class Forward {
                           std::size_t m) const;
   bool Sees(std::uint64_t layer, std::size_t row, std::size_t key) const;
   std::size_t KeyLimit(std::uint64_t layer, std::size_t row);
-  Given Convolve(const std::string& stage, const reference::ConvWeights& conv, std::size_t side,
+  Given Convolve(const std::string& stage, const ConvWeights& conv, std::size_t side,
                  const Given& in, const Given& dynamic);
   Given Mlp(std::uint64_t layer, const Given& input);
 
@@ -120,7 +120,7 @@ class Forward {
                       std::span<const double> hidden, double* magnitude) const;
 
   const DrafterConfig& config_;
-  const reference::DrafterWeights& weights_;
+  const DrafterWeights& weights_;
   const Bands& bands_;
   const Options& options_;
   ProductCache& products_;

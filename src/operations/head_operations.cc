@@ -13,8 +13,8 @@ enum : std::uint64_t { kVanilla = 0, kGated = 1, kRnn = 2 };
 template <typename N>
 OperandValues MarkovReference(const OperationCase& c, const OperandSet& in) {
   using Storage = typename N::Storage;
-  reference::MarkovWeights weights;
-  weights.type = static_cast<reference::MarkovType>(c["type"]);
+  MarkovWeights weights;
+  weights.type = static_cast<MarkovType>(c["type"]);
   weights.w1 = Matrix(in, "w1");
   weights.w2 = Matrix(in, "w2");
   weights.gate_proj = Matrix(in, "gate_proj");
@@ -124,7 +124,7 @@ ErrorModel MarkovModel(const ShapeKeys& keys, std::string_view output) {
 
 template <typename N>
 OperandValues ConfidenceReference(const OperationCase& c, const OperandSet& in) {
-  const reference::ConfidenceWeights weights = {Matrix(in, "proj"), Matrix(in, "bias")};
+  const ConfidenceWeights weights = {Matrix(in, "proj"), Matrix(in, "bias")};
   const std::vector<typename N::Storage> hidden = Stored<N>(in, "hidden");
   const std::vector<typename N::Storage> embedding = Stored<N>(in, "embedding");
   std::vector<double> kappa;

@@ -47,7 +47,7 @@ OperandValues ConvReference(const OperationCase& c, const OperandSet& in) {
   std::vector<typename N::Storage> out(c["rows"] * c["h"]);
   const std::vector<typename N::Storage> x = Stored<N>(in, "x");
   const std::vector<typename N::Storage> dynamic = Stored<N>(in, "dynamic");
-  const reference::Bf16Matrix base = Matrix(in, "base").Reshaped(2 * c["taps"]);
+  const Bf16Matrix base = Matrix(in, "base").Reshaped(2 * c["taps"]);
   reference::ApplyConv<N>(x, dynamic, base, side, c["taps"], c["group"], c["band"], out);
   return {{"out", Loaded<N>(out)}};
 }

@@ -34,8 +34,8 @@ constexpr double kEmbeddingScale = 73.25;
 
 template <typename N>
 OperandValues EmbedReference(const OperationCase& c, const OperandSet& in) {
-  const reference::Bf16Matrix table = Matrix(in, "table");
-  const reference::Bf16Matrix mask = Matrix(in, "mask_embedding");
+  const Bf16Matrix table = Matrix(in, "table");
+  const Bf16Matrix mask = Matrix(in, "mask_embedding");
   const std::span<const std::uint32_t> ids = in.Elements<std::uint32_t>("ids");
   std::vector<typename N::Storage> out(c["rows"] * c["h"]);
   for (std::size_t row = 0; row < ids.size(); ++row) {
@@ -100,7 +100,7 @@ ErrorModel LinearModel(const ShapeKeys& keys, std::string_view) { return SingleR
 
 template <typename N>
 OperandValues GatherReference(const OperationCase&, const OperandSet& in) {
-  const reference::Bf16Matrix table = Matrix(in, "table");
+  const Bf16Matrix table = Matrix(in, "table");
   std::vector<double> out;
   for (const std::uint32_t index : in.Elements<std::uint32_t>("index")) {
     for (const BFloat16 value : table.row(index))

@@ -10,8 +10,8 @@
 
 #include "src/operations/operation.h"
 #include "src/reference/numeric.h"
-#include "src/reference/weights.h"
 #include "src/tensor/bfloat16.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::operations {
 
@@ -26,9 +26,9 @@ std::vector<typename N::Storage> Stored(const OperandSet& in, std::string_view n
 }
 
 // A BF16 operand as a weight matrix; empty if there is none.
-inline reference::Bf16Matrix Matrix(const OperandSet& in, std::string_view name) {
+inline Bf16Matrix Matrix(const OperandSet& in, std::string_view name) {
   if (!in.Has(name)) return {};
-  return reference::Bf16Matrix::FromView(in.Get(name).view());
+  return Bf16Matrix::FromView(in.Get(name).view());
 }
 
 template <typename N>

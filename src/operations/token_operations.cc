@@ -97,8 +97,8 @@ template <typename N>
 OperandValues WalkReference(const OperationCase& c, const OperandSet& in) {
   const std::size_t rank = c["r"];
   const std::vector<typename N::Storage> hidden = Stored<N>(in, "hidden");
-  const reference::Bf16Matrix predecessor = Matrix(in, "predecessor");
-  const reference::Bf16Matrix successor = Matrix(in, "successor");
+  const Bf16Matrix predecessor = Matrix(in, "predecessor");
+  const Bf16Matrix successor = Matrix(in, "successor");
   const std::span<const float> values = in.Elements<float>("values");
   const std::span<const std::uint32_t> ids = in.Elements<std::uint32_t>("ids");
   OperandValues result;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "src/reference/numeric.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "src/base/status_matchers.h"
-#include "src/reference/random_drafter.h"
 #include "src/reference/session.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark::reference {
 

@@ -20,7 +20,7 @@
 #include "src/reference/stage_buffers.h"
 #include "src/reference/stage_recorder.h"
 #include "src/reference/tail.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

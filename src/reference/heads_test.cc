@@ -8,8 +8,8 @@
 #include "src/reference/conv.h"
 #include "src/reference/markov.h"
 #include "src/reference/prefix_rules.h"
-#include "src/reference/random_drafter.h"
 #include "src/reference/selector.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark::reference {
 namespace {

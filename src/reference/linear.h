@@ -10,7 +10,7 @@
 
 #include "src/base/parallel.h"
 #include "src/reference/numeric.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -11,7 +11,7 @@
 
 #include "src/reference/linear.h"
 #include "src/reference/numeric.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -10,8 +10,8 @@
 #include "src/reference/attention.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
-#include "src/reference/random_drafter.h"
 #include "src/reference/rope.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark::reference {
 namespace {

@@ -14,7 +14,7 @@
 #include "src/reference/rope.h"
 #include "src/reference/stage_buffers.h"
 #include "src/reference/stage_recorder.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -13,7 +13,7 @@
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
 #include "src/reference/numeric.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -10,9 +10,9 @@
 #include "src/backend/draft_session.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
 #include "src/scratch/dflash_layout.h"
 #include "src/scratch/host_allocator.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

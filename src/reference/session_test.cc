@@ -7,7 +7,7 @@
 
 #include "src/base/status_matchers.h"
 #include "src/reference/draft_testing.h"
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
 namespace draftmark::reference {
 namespace {

@@ -13,7 +13,7 @@
 #include "src/reference/band_view.h"
 #include "src/reference/stage_buffers.h"
 #include "src/reference/stage_recorder.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 namespace draftmark::reference {
 

@@ -8,7 +8,7 @@
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 #include "tools/commands/run_command.h"
 
 namespace draftmark {
@@ -30,7 +30,7 @@ class DiffCommandTest : public ::testing::Test {
   std::string WriteDump(std::set<plain::Mistake> mistakes) {
     const DrafterCase drafter_case = DrafterCase::Load(case_).value();
     const auto weights =
-        reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()).value();
+        LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()).value();
     const plain::Bands bands = {drafter_case.steps()};
     plain::Recorder run(plain::Rounding::kBf16);
     plain::Options options;

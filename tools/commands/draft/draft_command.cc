@@ -96,9 +96,8 @@ class Run {
                         DrafterCase::WithoutStages(json, options_.config));
     weights_seconds_ = watch_.Lap();
     const Precision precision = options_.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
-    DM_ASSIGN_OR_RETURN(
-        const reference::DrafterWeights weights,
-        reference::LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+    DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
+                        LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
     LocalOracle oracle(drafter_case, weights, precision, Accumulation::kFloat64);
     watch_.Lap();
     const auto on_step = [&](std::size_t step, const TappedStages& tapped) {

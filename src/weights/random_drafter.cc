@@ -1,11 +1,11 @@
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
 #include <cmath>
 #include <utility>
 
 #include "src/base/counter_hash.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 namespace {
 
 // Each matrix from a seed of its own.
@@ -133,4 +133,4 @@ std::shared_ptr<const DrafterWeights> RandomWeights(const DrafterConfig& c, std:
   return weights;
 }
 
-}  // namespace draftmark::reference
+}  // namespace draftmark

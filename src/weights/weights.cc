@@ -1,4 +1,4 @@
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace draftmark::reference {
+namespace draftmark {
 
 Bf16Matrix Bf16Matrix::FromView(const TensorView& view) {
   Bf16Matrix matrix;
@@ -260,4 +260,4 @@ StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
   return weights;
 }
 
-}  // namespace draftmark::reference
+}  // namespace draftmark

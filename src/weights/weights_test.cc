@@ -1,4 +1,4 @@
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
 #include <cstdlib>
 #include <functional>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "src/base/status_matchers.h"
-#include "src/reference/random_drafter.h"
+#include "src/weights/random_drafter.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 namespace {
 
 using ::testing::AllOf;
@@ -344,4 +344,4 @@ TEST(Bf16MatrixTest, CopiesUnalignedBytesOnly) {
 }
 
 }  // namespace
-}  // namespace draftmark::reference
+}  // namespace draftmark

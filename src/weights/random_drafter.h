@@ -1,16 +1,16 @@
 // Test data: small drafters with random weights, made in memory. Counter-based: a value depends on
 // its seed and index only.
-#ifndef DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_
-#define DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_
+#ifndef DRAFTMARK_SRC_WEIGHTS_RANDOM_DRAFTER_H_
+#define DRAFTMARK_SRC_WEIGHTS_RANDOM_DRAFTER_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "src/config/drafter_config.h"
-#include "src/reference/weights.h"
+#include "src/weights/weights.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 
 // About uniform in [-scale, scale), rounded to BF16.
 std::vector<BFloat16> RandomBf16(std::uint64_t seed, std::size_t count, double scale);
@@ -24,6 +24,6 @@ DrafterConfig SmallDrafterConfig();
 std::shared_ptr<const DrafterWeights> RandomWeights(const DrafterConfig& config,
                                                     std::uint64_t seed);
 
-}  // namespace draftmark::reference
+}  // namespace draftmark
 
-#endif  // DRAFTMARK_SRC_REFERENCE_RANDOM_DRAFTER_H_
+#endif  // DRAFTMARK_SRC_WEIGHTS_RANDOM_DRAFTER_H_

@@ -3,8 +3,8 @@
 //
 // Weights stay BF16, mapped from the file where alignment allows; the object keeps the mapping
 // alive. Immutable, may be shared by threads.
-#ifndef DRAFTMARK_SRC_REFERENCE_WEIGHTS_H_
-#define DRAFTMARK_SRC_REFERENCE_WEIGHTS_H_
+#ifndef DRAFTMARK_SRC_WEIGHTS_WEIGHTS_H_
+#define DRAFTMARK_SRC_WEIGHTS_WEIGHTS_H_
 
 #include <cstddef>
 #include <memory>
@@ -18,7 +18,7 @@
 #include "src/tensor/bfloat16.h"
 #include "src/tensor/safetensors.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 
 // A row-major BF16 matrix (or a vector, as one row). Copies share the storage.
 class Bf16Matrix {
@@ -102,6 +102,6 @@ struct DrafterWeights {
 StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
                                             std::shared_ptr<const Checkpoint> checkpoint);
 
-}  // namespace draftmark::reference
+}  // namespace draftmark
 
-#endif  // DRAFTMARK_SRC_REFERENCE_WEIGHTS_H_
+#endif  // DRAFTMARK_SRC_WEIGHTS_WEIGHTS_H_
