@@ -15,20 +15,24 @@ namespace draftmark {
 namespace {
 
 struct Origin {
-  std::string_view prefix;  // of paths
+  std::string_view pattern;  // of paths
   std::string_view generator;
   std::string_view precision;
   std::string_view tolerance;
   std::string_view agreement;
 };
-// Who made what was imported. The longest names first where one is the beginning of another.
+// Who made what was imported. Versions of others' programs are not on record.
+constexpr std::string_view kOracle =
+    "an independent float64 implementation, cut by tools/golden/trim_oracle_case.py";
 constexpr Origin kOrigins[] = {
-    {"buffer_sizes/", "an independent sizing implementation, evaluated row by row", "integers",
-     "T0", "checked by draftmark verify: every row"},
-    {"configs/", "files of public models, and a catalogue of published drafters", "", "T0",
-     "checked by draftmark verify: every field"},
-    {"drafter/", "an independent float64 implementation; tools/golden/trim_oracle_case.py",
-     "float64, stored as F32", "T4", "float64 reference and the oracle case"},
+    {"buffer_sizes/*", "an independent sizing implementation, evaluated row by row", "integers",
+     "T0", "draftmark verify: every row"},
+    {"configs/*", "files of public models, and a catalogue of published drafters", "", "T0",
+     "draftmark verify: every field"},
+    {"drafter/*/config.json", kOracle, "", "", ""},
+    {"drafter/*/model.safetensors", kOracle, "random numbers that BF16 holds exactly", "T0", ""},
+    {"drafter/*/golden.safetensors", kOracle, "float64, stored as F32", "T4",
+     "float64 reference and the oracle case"},
 };
 
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
@@ -50,6 +54,8 @@ Status DescribeDrafterCase(const std::string& golden, const std::string& path,
   const std::string folder = JoinPath(golden, path.substr(0, path.size() - kStages.size()));
   DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(folder, file_system));
   entry.cases = {drafter_case.id().ToString()};
+  entry.inputs_sha256 = DigestOfInputs(drafter_case);
+  entry.kept_context_rows = KeptContextRows(drafter_case);
   DM_ASSIGN_OR_RETURN(
       const CaseReport report,
       RunDrafterCase(drafter_case, Precision::kExact, kReferenceBackend, OpenReferenceForCase));
@@ -90,7 +96,7 @@ StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::s
                                          FileSystem& file_system) {
   const auto* const origin =
       std::find_if(std::begin(kOrigins), std::end(kOrigins),
-                   [&](const Origin& known) { return path.starts_with(known.prefix); });
+                   [&](const Origin& known) { return Matches(known.pattern, path, {}); });
   if (origin == std::end(kOrigins)) {
     return InvalidArgumentError(
         fmt::format("{}: no generator makes this file, and nothing is imported there", path));

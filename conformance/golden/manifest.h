@@ -34,6 +34,7 @@ struct ManifestEntry {
   std::string seed;                // what its data are drawn from
   std::string config;              // drafts: the entry of the catalogue it was made from
   std::vector<std::string> cases;  // case ids
+  std::string kept_context_rows;   // of long drafts: the new rows that stages hold, by step
   std::string precision;
   std::string tolerance;      // class of spec/drafter.md section 10
   std::string inputs_sha256;  // of all inputs, generated or stored
