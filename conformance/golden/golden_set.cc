@@ -8,6 +8,7 @@
 #include "conformance/golden/draft_file.h"
 #include "conformance/golden/draft_specs.h"
 #include "conformance/golden/file_bytes.h"
+#include "src/base/wildcard.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
 
@@ -34,17 +35,6 @@ constexpr Origin kOrigins[] = {
     {"drafter/*/golden.safetensors", kOracle, "float64, stored as F32", "T4",
      "float64 reference and the oracle case"},
 };
-
-bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == text;
-  if (text.substr(0, star) != pattern.substr(0, star)) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t at = star; at <= text.size(); ++at) {
-    if (MatchesGlob(rest, text.substr(at))) return true;
-  }
-  return false;
-}
 
 // The golden file of an oracle case carries the case's id, and must agree with the reference.
 Status DescribeDrafterCase(const std::string& golden, const std::string& path,
@@ -121,9 +111,9 @@ bool Matches(std::string_view pattern, std::string_view path,
   const std::string glob = pattern.find('*') == std::string_view::npos
                                ? fmt::format("*{}*", pattern)
                                : std::string(pattern);
-  return MatchesGlob(glob, path) ||
+  return WildcardMatches(glob, path) ||
          std::any_of(cases.begin(), cases.end(),
-                     [&](const std::string& id) { return MatchesGlob(glob, id); });
+                     [&](const std::string& id) { return WildcardMatches(glob, id); });
 }
 
 }  // namespace draftmark

@@ -71,6 +71,14 @@ const ManifestEntry* Manifest::Find(std::string_view path) const {
   return nullptr;
 }
 
+bool SameButForReason(const ManifestEntry& a, const ManifestEntry& b) {
+  const auto text_equal = [&](const TextMember& text) {
+    return text.member == &ManifestEntry::reason || a.*text.member == b.*text.member;
+  };
+  return a.path == b.path && a.bytes == b.bytes && a.cases == b.cases &&
+         std::all_of(std::begin(kTexts), std::end(kTexts), text_equal);
+}
+
 void Manifest::Put(ManifestEntry entry) {
   const auto at = std::lower_bound(files.begin(), files.end(), entry,
                                    [](const auto& a, const auto& b) { return a.path < b.path; });

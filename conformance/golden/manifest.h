@@ -42,6 +42,9 @@ struct ManifestEntry {
   std::string reason;         // why it was written last
 };
 
+// True if two entries say the same of a file, whatever their reasons.
+bool SameButForReason(const ManifestEntry& a, const ManifestEntry& b);
+
 struct Manifest {
   std::vector<ManifestEntry> files;  // ascending by path
 
