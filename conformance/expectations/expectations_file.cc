@@ -208,9 +208,25 @@ Status CheckOverlap(const std::vector<Expectation>& entries, const std::string& 
   return OkStatus();
 }
 
+// The parser goes one call deeper for each part of a dotted key, which stands on one line.
+Status CheckLineLengths(std::string_view text, const std::string& source) {
+  constexpr std::size_t kLongestLine = 4096;
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin <= text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > kLongestLine) {
+      return DataLossError(fmt::format("{}:{}: expected a line of at most {} bytes, found {}",
+                                       source, line, kLongestLine, end - begin));
+    }
+    begin = end + 1;
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<Expectations> Expectations::Parse(std::string_view text, const std::string& source) {
+  DM_RETURN_IF_ERROR(CheckLineLengths(text, source));
   const toml::parse_result parsed = toml::parse(text, source);
   if (!parsed) {
     return DataLossError(fmt::format("{}:{}: expected TOML, found: {}", source,

@@ -262,5 +262,14 @@ TEST(ExpectationsTest, TheFilesOfTheCheckoutExpectNothingYet) {
   EXPECT_EQ(Parsed(example).entries().size(), 1u);
 }
 
+// Each part of a dotted key is one call of the parser: a line is not endless.
+TEST(ExpectationsLines, EndlessLinesAreRefused) {
+  std::string text = "schema_version = 1\na";
+  for (int i = 0; i < 200000; ++i) text += ".a";
+  EXPECT_THAT(
+      Expectations::Parse(text + " = 1\n", "file.toml"),
+      StatusIs(StatusCode::kDataLoss, HasSubstr("file.toml:2: expected a line of at most")));
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -84,8 +84,13 @@ class Checker {
     return found == items_.end() ? nullptr : &*found;
   }
 
+  std::string ImportedProblem(const ManifestEntry& recorded) {
+    const StatusOr<ManifestEntry> described = imported_.Describe(recorded.path);
+    return described.ok() ? EntryDifference(recorded, *described) : described.status().ToString();
+  }
+
   FileOutcome CheckFile(const std::string& path, const ManifestEntry* entry,
-                        const GoldenItem* item) const {
+                        const GoldenItem* item) {
     FileOutcome outcome{path, "", ""};
     if (entry == nullptr) {
       outcome.problem = "not in the manifest; draftmark golden regen adds what it can make";
@@ -110,7 +115,9 @@ class Checker {
       outcome.problem += (outcome.problem.empty() ? "" : "\n") +
                          fmt::format("no generator makes this file (kind {})", entry->kind);
     } else {
-      outcome.detail = "imported, hash as recorded";
+      // A damaged file has its problem already.
+      if (outcome.problem.empty()) outcome.problem = ImportedProblem(*entry);
+      outcome.detail = "imported, as recorded";
     }
     if (!entry->cases.empty() && entry->kind == "operation") {
       outcome.detail = fmt::format("{} cases, {}", entry->cases.size(), outcome.detail);
@@ -122,6 +129,7 @@ class Checker {
   std::string_view only_;
   const OnFile& on_file_;
   FileSystem& file_system_;
+  ImportedFiles imported_{golden_, file_system_};
   Manifest manifest_;
   std::vector<GoldenItem> items_;
 };

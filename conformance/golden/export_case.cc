@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <vector>
 
 #include "src/base/json.h"
+#include "src/base/memory_file_system.h"
 #include "src/cases/drafter_case.h"
 #include "src/tensor/safetensors.h"
 
@@ -62,18 +64,26 @@ Status ExportCase(const std::string& source, const std::string& target, FileSyst
   config.erase("generator");
   DM_ASSIGN_OR_RETURN(const SafetensorsFile stages,
                       SafetensorsFile::Open(JoinPath(source, "golden.safetensors"), file_system));
-  for (const char* const name : {"config.json", "model.safetensors", "golden.safetensors"}) {
-    if (file_system.IsFile(JoinPath(target, name))) {
-      return InvalidArgumentError(
-          fmt::format("{}: there already; export into an empty folder", JoinPath(target, name)));
-    }
-  }
+  // All three in memory first, then to temporaries, then under their names.
+  MemoryFileSystem made;
+  DM_RETURN_IF_ERROR(WriteWeights(drafter_case, "model.safetensors", made));
+  DM_RETURN_IF_ERROR(WriteStages(drafter_case, stages, "golden.safetensors", made));
+  DM_RETURN_IF_ERROR(WriteTextFile("config.json", config.dump(1) + "\n", made));
   DM_RETURN_IF_ERROR(file_system.CreateDirectories(target));
-  DM_RETURN_IF_ERROR(
-      WriteWeights(drafter_case, JoinPath(target, "model.safetensors"), file_system));
-  DM_RETURN_IF_ERROR(
-      WriteStages(drafter_case, stages, JoinPath(target, "golden.safetensors"), file_system));
-  return WriteTextFile(JoinPath(target, "config.json"), config.dump(1) + "\n", file_system);
+  std::vector<std::unique_ptr<AtomicFile>> pending;
+  for (const char* const name : {"model.safetensors", "golden.safetensors", "config.json"}) {
+    const std::string path = JoinPath(target, name);
+    if (file_system.IsFile(path) || file_system.IsDirectory(path)) {
+      return InvalidArgumentError(
+          fmt::format("{}: there already; export into an empty folder", path));
+    }
+    DM_ASSIGN_OR_RETURN(const auto bytes, made.Map(name));
+    DM_ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, file_system.CreateAtomic(path));
+    DM_RETURN_IF_ERROR(file->Append(bytes->bytes()));
+    pending.push_back(std::move(file));
+  }
+  for (const std::unique_ptr<AtomicFile>& file : pending) DM_RETURN_IF_ERROR(file->Commit());
+  return OkStatus();
 }
 
 }  // namespace draftmark

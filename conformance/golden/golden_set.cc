@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "conformance/configs/check_configs.h"
 #include "conformance/drafts/run_case.h"
 #include "conformance/golden/draft_file.h"
 #include "conformance/golden/draft_specs.h"
 #include "conformance/golden/file_bytes.h"
+#include "conformance/sizes/size_rows.h"
 #include "src/base/wildcard.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
@@ -36,21 +38,14 @@ constexpr Origin kOrigins[] = {
      "float64 reference and the oracle case"},
 };
 
-// The golden file of an oracle case carries the case's id, and must agree with the reference.
-Status DescribeDrafterCase(const std::string& golden, const std::string& path,
-                           FileSystem& file_system, ManifestEntry& entry) {
-  constexpr std::string_view kStages = "/golden.safetensors";
-  if (!path.ends_with(kStages)) return OkStatus();
-  const std::string folder = JoinPath(golden, path.substr(0, path.size() - kStages.size()));
-  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(folder, file_system));
-  entry.cases = {drafter_case.id().ToString()};
-  entry.inputs_sha256 = DigestOfInputs(drafter_case);
-  entry.kept_context_rows = KeptContextRows(drafter_case);
+// "drafter/x" of "drafter/x/model.safetensors".
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Status RunOracleCase(const DrafterCase& drafter_case) {
   DM_ASSIGN_OR_RETURN(
       const CaseReport report,
       RunDrafterCase(drafter_case, Precision::kExact, kReferenceBackend, OpenReferenceForCase));
-  if (report.FirstFailure() != nullptr) return InternalError(ReportText(report));
-  return OkStatus();
+  return report.FirstFailure() == nullptr ? OkStatus() : InternalError(ReportText(report));
 }
 
 }  // namespace
@@ -82,8 +77,37 @@ StatusOr<std::vector<GoldenItem>> GeneratedItems(const std::string& golden,
   return items;
 }
 
-StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::string& path,
-                                         FileSystem& file_system) {
+Status ImportedFiles::CheckDrafterCase(const std::string& path, ManifestEntry& entry) {
+  const std::string folder = FolderOf(path);
+  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case,
+                      DrafterCase::Load(JoinPath(golden_, folder), file_system_));
+  if (!cases_.contains(folder)) cases_.emplace(folder, RunOracleCase(drafter_case));
+  DM_RETURN_IF_ERROR(cases_.at(folder));
+  if (!path.ends_with("/golden.safetensors")) return OkStatus();
+  entry.cases = {drafter_case.id().ToString()};
+  entry.inputs_sha256 = DigestOfInputs(drafter_case);
+  entry.kept_context_rows = KeptContextRows(drafter_case);
+  return OkStatus();
+}
+
+Status ImportedFiles::CheckSizeRows(const std::string& path) {
+  DM_ASSIGN_OR_RETURN(const RowsReport report, CheckSizeRowsFile(JoinPath(golden_, path)));
+  if (report.mismatches.empty()) return OkStatus();
+  return InternalError(fmt::format("{}: {}", path, report.mismatches.front().ToString()));
+}
+
+Status ImportedFiles::CheckPublishedConfigs() {
+  if (configs_) return *configs_;
+  configs_ = OkStatus();
+  DM_ASSIGN_OR_RETURN(const std::vector<ConfigCheck> checks,
+                      CheckConfigs(JoinPath(golden_, "configs")));
+  for (const ConfigCheck& check : checks) {
+    if (!check.passed()) configs_ = InternalError(check.ToString());
+  }
+  return *configs_;
+}
+
+StatusOr<ManifestEntry> ImportedFiles::Describe(const std::string& path) {
   const auto* const origin =
       std::find_if(std::begin(kOrigins), std::end(kOrigins),
                    [&](const Origin& known) { return Matches(known.pattern, path, {}); });
@@ -91,7 +115,7 @@ StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::s
     return InvalidArgumentError(
         fmt::format("{}: no generator makes this file, and nothing is imported there", path));
   }
-  DM_ASSIGN_OR_RETURN(const auto mapped, file_system.Map(JoinPath(golden, path)));
+  DM_ASSIGN_OR_RETURN(const auto mapped, file_system_.Map(JoinPath(golden_, path)));
   ManifestEntry entry;
   entry.path = path;
   entry.kind = "imported";
@@ -101,7 +125,9 @@ StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::s
   entry.precision = origin->precision;
   entry.tolerance = origin->tolerance;
   entry.agreement = origin->agreement;
-  DM_RETURN_IF_ERROR(DescribeDrafterCase(golden, path, file_system, entry));
+  if (path.starts_with("drafter/")) DM_RETURN_IF_ERROR(CheckDrafterCase(path, entry));
+  if (path.starts_with("buffer_sizes/")) DM_RETURN_IF_ERROR(CheckSizeRows(path));
+  if (path.starts_with("configs/")) DM_RETURN_IF_ERROR(CheckPublishedConfigs());
   return entry;
 }
 

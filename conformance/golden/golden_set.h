@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,10 +42,27 @@ StatusOr<std::vector<GoldenItem>> GeneratedItems(const std::string& golden,
 // One file of an operation: the outputs of its boundary cases.
 StatusOr<GoldenFile> MakeOperationFile(const Operation& operation);
 
-// Entry of a file that was imported, from what lies in the folder. A drafter case is run by the
-// reference and must agree with it.
-StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::string& path,
-                                         FileSystem& file_system = RealFileSystem());
+// Describes files that were imported, from what lies in the folder, and holds them against this
+// program: a drafter case is run by the reference, sizing rows and published configs are read. Each
+// check runs once per object. One thread at a time.
+class ImportedFiles {
+ public:
+  explicit ImportedFiles(const std::string& golden, FileSystem& file_system = RealFileSystem())
+      : golden_(golden), file_system_(file_system) {}
+
+  // INVALID_ARGUMENT for a file where nothing is imported, INTERNAL if program and file disagree.
+  StatusOr<ManifestEntry> Describe(const std::string& path);
+
+ private:
+  Status CheckDrafterCase(const std::string& path, ManifestEntry& entry);
+  Status CheckSizeRows(const std::string& path);
+  Status CheckPublishedConfigs();
+
+  std::string golden_;
+  FileSystem& file_system_;
+  std::map<std::string, Status> cases_;  // by folder
+  std::optional<Status> configs_;
+};
 
 // True if `pattern`, in which * stands for any text, matches the path or one of the cases; without a
 // star it may stand anywhere in them. An empty pattern matches everything.

@@ -243,6 +243,52 @@ TEST_F(ChangedGolden, EntriesMustBeWhatIsComputed) {
   EXPECT_THAT(Check(golden_, kNorm).at(kNorm).problem, HasSubstr("the manifest's entry"));
 }
 
+// What the manifest says of imported files is held against them as well.
+TEST_F(ChangedGolden, EntriesOfImportedFilesMustBeTrue) {
+  const std::string path = "drafter/dflash_yarn/golden.safetensors";
+  DM_ASSERT_OK_AND_ASSIGN(const Manifest manifest, LoadManifest(golden_));
+  for (const auto member : {&ManifestEntry::tolerance, &ManifestEntry::agreement,
+                            &ManifestEntry::generator, &ManifestEntry::inputs_sha256}) {
+    Manifest changed = manifest;
+    ManifestEntry entry = *manifest.Find(path);
+    entry.*member = "something else";
+    changed.Put(entry);
+    Replace(kManifestName, changed.ToText());
+    EXPECT_THAT(Check(golden_, path).at(path).problem, HasSubstr("the manifest's entry"));
+  }
+  Manifest more = manifest;
+  ManifestEntry entry = *manifest.Find(path);
+  entry.path = "mine/x.bin";
+  more.Put(entry);
+  Replace(kManifestName, more.ToText());
+  std::filesystem::create_directory(Path("mine"));
+  Replace("mine/x.bin", "");
+  EXPECT_THAT(Check(golden_, "mine").at("mine/x.bin").problem, HasSubstr("SHA-256"));
+}
+
+// Damaged data get no new hash: the suite that knows them must agree first.
+TEST_F(ChangedGolden, RegenerationRefusesDamagedImports) {
+  const std::string manifest = Text(kManifestName);
+  Damage("drafter/dflash_softcap/model.safetensors");
+  EXPECT_THAT(Regenerate("dflash_softcap/model", "why").status(),
+              StatusIs(StatusCode::kInternal, HasSubstr("draft/dflash_softcap/")));
+  std::string rows = Text("buffer_sizes/synthetic_edges.json");
+  const std::size_t digit = rows.find_first_of("123456789", rows.find("expected"));
+  rows[digit] = rows[digit] == '9' ? '8' : static_cast<char>(rows[digit] + 1);
+  Replace("buffer_sizes/synthetic_edges.json", rows);
+  EXPECT_THAT(Regenerate("synthetic_edges", "why").status(),
+              StatusIs(StatusCode::kInternal, HasSubstr("synthetic_edges.json")));
+  EXPECT_EQ(Text(kManifestName), manifest);
+  EXPECT_THAT(outcomes_, IsEmpty());
+}
+
+// An interrupted regeneration does not stand in the way of the next.
+TEST_F(ChangedGolden, TemporariesLeftBehindAreIgnored) {
+  Replace("operations/.draftmark-27151-0-5e.tmp", "half");
+  DM_ASSERT_OK_AND_ASSIGN(const RegenerateSummary summary, Regenerate("rms_norm", "again"));
+  EXPECT_EQ(summary.unchanged, 1u);
+}
+
 TEST_F(ChangedGolden, MissingAndUnknownFilesAreFound) {
   std::filesystem::remove(Path(kNorm));
   Replace("operations/mine.safetensors", "x");
@@ -280,7 +326,7 @@ TEST_F(ChangedGolden, NothingToDoWritesNothing) {
 TEST_F(ChangedGolden, RegenerationRefusesWithoutAReason) {
   Damage(kNorm);
   const std::string damaged = Text(kNorm);
-  for (const char* const reason : {"", " \n"}) {
+  for (const char* const reason : {"", " \n", "\r\v", "\xff"}) {
     EXPECT_THAT(Regenerate("", reason).status(),
                 StatusIs(StatusCode::kInvalidArgument, HasSubstr("reason")));
   }
@@ -351,6 +397,11 @@ TEST(ExportCase, GivesACaseFolderAsAnyOther) {
   EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
   EXPECT_THAT(ExportCase(JoinPath(kGolden, "drafts/synthetic-rnn-markov"), target),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("there already")));
+  // One name that is taken, and nothing is written.
+  std::filesystem::create_directories(folder.Path("taken/golden.safetensors"));
+  EXPECT_THAT(ExportCase(JoinPath(kGolden, "drafts/synthetic-rnn-markov"), folder.Path("taken")),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("there already")));
+  EXPECT_FALSE(std::filesystem::exists(folder.Path("taken/model.safetensors")));
   EXPECT_THAT(ExportCase(JoinPath(kGolden, "drafter/dflash_yarn"), folder.Path("other")),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("not a generated case")));
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "src/base/json.h"
 
@@ -30,7 +32,18 @@ bool StaysBelow(const std::string& path) {
   return !path.empty() && path.front() != '/' && path.find("..") == std::string::npos;
 }
 
+// A key that nobody reads would be believed all the same.
+Status RefuseOtherKeys(const JsonObject& object, std::set<std::string> known) {
+  for (const auto& [key, ignored] : object.json().items()) {
+    if (!known.contains(key)) return object.TypeError(key, "no such key");
+  }
+  return OkStatus();
+}
+
 StatusOr<ManifestEntry> ReadEntry(const JsonObject& object) {
+  std::set<std::string> keys = {"path", "bytes", "cases"};
+  for (const TextMember& text : kTexts) keys.insert(text.key);
+  DM_RETURN_IF_ERROR(RefuseOtherKeys(object, std::move(keys)));
   ManifestEntry entry;
   DM_ASSIGN_OR_RETURN(entry.path, object.String("path"));
   if (!StaysBelow(entry.path)) return object.TypeError("path", "a path below golden/");
@@ -39,6 +52,7 @@ StatusOr<ManifestEntry> ReadEntry(const JsonObject& object) {
   for (const TextMember& text : kTexts) {
     DM_ASSIGN_OR_RETURN(entry.*text.member, object.String(text.key));
   }
+  if (entry.reason.empty()) return object.TypeError("reason", "why the file was written last");
   return entry;
 }
 
@@ -55,7 +69,8 @@ Status ListBelow(const std::string& golden, const std::string& folder, int depth
             fmt::format("{}: golden data lie at most {} folders deep", path, kDeepest));
       }
       DM_RETURN_IF_ERROR(ListBelow(golden, path, depth + 1, file_system, files));
-    } else if (name != "BUILD" && path != "README.md" && path != kManifestName) {
+    } else if (name != "BUILD" && path != "README.md" && path != kManifestName &&
+               !IsTemporaryName(name)) {
       files.push_back(path);
     }
   }
@@ -97,7 +112,8 @@ std::string Manifest::ToText() const {
     one["cases"] = entry.cases;
     json["files"].push_back(std::move(one));
   }
-  return json.dump(1) + "\n";
+  // Names of files may be any bytes; JSON is UTF-8.
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 StatusOr<Manifest> LoadManifest(const std::string& golden, FileSystem& file_system) {
@@ -105,6 +121,7 @@ StatusOr<Manifest> LoadManifest(const std::string& golden, FileSystem& file_syst
   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, file_system));
   DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path));
   DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, path));
+  DM_RETURN_IF_ERROR(RefuseOtherKeys(root, {"schema_version", "files"}));
   DM_ASSIGN_OR_RETURN(const std::uint64_t schema, root.U64("schema_version"));
   if (schema != kManifestSchema) {
     return root.TypeError("schema_version", fmt::format("{}", kManifestSchema));

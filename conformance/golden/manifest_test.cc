@@ -68,7 +68,10 @@ TEST_F(ManifestTest, BadManifestsAreNamed) {
     return text;
   };
   ExpectRefused(replaced("\"bytes\": 12", "\"bytes\": -1"), StatusCode::kInvalidArgument, "bytes");
-  ExpectRefused(replaced("\"sha256\"", "\"md5\""), StatusCode::kNotFound, "files[0].sha256");
+  ExpectRefused(replaced("\"sha256\"", "\"md5\""), StatusCode::kInvalidArgument, "files[0].md5");
+  ExpectRefused(replaced("\"first\"", "\"\""), StatusCode::kInvalidArgument, "files[0].reason");
+  ExpectRefused(replaced("\"files\"", "\"more\": 1, \"files\""), StatusCode::kInvalidArgument,
+                "more");
   for (const char* const path : {"../x", "/etc/passwd", ""}) {
     ExpectRefused(replaced("\"path\": \"a\"", std::string("\"path\": \"") + path + "\""),
                   StatusCode::kInvalidArgument, "a path below golden/");
@@ -82,8 +85,8 @@ TEST_F(ManifestTest, BadManifestsAreNamed) {
 
 TEST_F(ManifestTest, ListsWhatMustBeInTheManifest) {
   for (const char* const path :
-       {"golden/manifest.json", "golden/README.md", "golden/BUILD", "golden/b/BUILD",
-        "golden/b/x.safetensors", "golden/a.json", "golden/b/c/README.md"}) {
+       {"golden/.draftmark-1-0-ab.tmp", "golden/manifest.json", "golden/README.md", "golden/BUILD",
+        "golden/b/BUILD", "golden/b/x.safetensors", "golden/a.json", "golden/b/c/README.md"}) {
     ASSERT_THAT(WriteTextFile(path, "", files_), IsOk());
   }
   EXPECT_THAT(ListGoldenFiles("golden", files_).value(),

@@ -11,10 +11,21 @@
 #include "conformance/golden/golden_set.h"
 #include "conformance/golden/manifest.h"
 #include "conformance/golden/tensor_diff.h"
+#include "src/base/json.h"
 #include "src/base/memory_file_system.h"
 
 namespace draftmark {
 namespace {
+
+// Some visible character, and nothing that JSON cannot hold.
+bool IsReason(const std::string& reason) {
+  const bool visible = std::any_of(reason.begin(), reason.end(),
+                                   [](unsigned char c) { return c > 0x20 && c != 0x7F; });
+  const OrderedJson json = reason;
+  const std::string replaced = json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return visible && (replaced.find("\uFFFD") == std::string::npos ||
+                     reason.find("\uFFFD") != std::string::npos);
+}
 
 class Regenerator {
  public:
@@ -22,8 +33,9 @@ class Regenerator {
       : options_(options), on_file_(on_file), file_system_(file_system) {}
 
   StatusOr<RegenerateSummary> Run() {
-    if (options_.reason.find_first_not_of(" \t\n") == std::string::npos) {
-      return InvalidArgumentError("regenerating needs a reason: it is recorded in the manifest");
+    if (!IsReason(options_.reason)) {
+      return InvalidArgumentError(
+          "regenerating needs a reason, text in UTF-8: it is recorded in the manifest");
     }
     if (file_system_.IsFile(JoinPath(options_.golden, kManifestName))) {
       DM_ASSIGN_OR_RETURN(manifest_, LoadManifest(options_.golden, file_system_));
@@ -44,6 +56,7 @@ class Regenerator {
           fmt::format("{}: no file or case matches \"{}\"", options_.golden, options_.only));
     }
     DM_RETURN_IF_ERROR(Write());
+    for (const FileOutcome& outcome : outcomes_) on_file_(outcome);
     return summary_;
   }
 
@@ -72,7 +85,7 @@ class Regenerator {
       while (outcome.detail.back() == '\n') outcome.detail.pop_back();
     }
     ++summary_.written;
-    on_file_(outcome);
+    outcomes_.push_back(outcome);
     file.entry.reason = options_.reason;
     manifest_.Put(file.entry);
     computed_[file.entry.path] = std::move(file.bytes);
@@ -87,7 +100,8 @@ class Regenerator {
       return OkStatus();
     }
     ++summary_.entries;
-    on_file_({entry.path, recorded == nullptr ? "now in the manifest" : "entry changed", ""});
+    outcomes_.push_back(
+        {entry.path, recorded == nullptr ? "now in the manifest" : "entry changed", ""});
     entry.reason = options_.reason;
     manifest_.Put(std::move(entry));
     return OkStatus();
@@ -96,11 +110,11 @@ class Regenerator {
   Status TakeImported(const std::set<std::string>& generated) {
     DM_ASSIGN_OR_RETURN(const std::vector<std::string> present,
                         ListGoldenFiles(options_.golden, file_system_));
+    ImportedFiles imported(options_.golden, file_system_);
     for (const std::string& path : present) {
       if (generated.contains(path) || !Matches(options_.only, path, {})) continue;
       ++matched_;
-      DM_ASSIGN_OR_RETURN(ManifestEntry entry,
-                          DescribeImported(options_.golden, path, file_system_));
+      DM_ASSIGN_OR_RETURN(ManifestEntry entry, imported.Describe(path));
       DM_RETURN_IF_ERROR(TakeEntry(std::move(entry)));
     }
     // Entries of files that are gone and that nothing makes any more.
@@ -113,7 +127,7 @@ class Regenerator {
       if (!gone(entry)) continue;
       ++summary_.dropped;
       ++matched_;
-      on_file_({entry.path, "gone, dropped from the manifest", ""});
+      outcomes_.push_back({entry.path, "gone, dropped from the manifest", ""});
     }
     manifest_.files.erase(std::remove_if(manifest_.files.begin(), manifest_.files.end(), gone),
                           manifest_.files.end());
@@ -143,6 +157,7 @@ class Regenerator {
   FileSystem& file_system_;
   Manifest manifest_;
   std::map<std::string, std::vector<std::byte>> computed_;  // by path
+  std::vector<FileOutcome> outcomes_;                       // told once everything is written
   RegenerateSummary summary_;
   std::size_t matched_ = 0;
 };

@@ -14,6 +14,8 @@ namespace {
 constexpr double kFloat64Share = 1e-12;
 // Minutes of one core. The largest published product, 128 rows by an LM head, takes 5e11.
 constexpr double kMostOracleFlops = 1e12;
+// Float64 copies of BF16 operands take four times as much, several at a time.
+constexpr std::uint64_t kMostOracleBytes = std::uint64_t{1} << 29;
 
 UlpUnit UnitOf(DType dtype) {
   switch (dtype) {
@@ -167,6 +169,13 @@ StatusOr<OperationReport> CheckOperation(const OperationCase& c, Precision preci
                     report.id, flops, kMostOracleFlops));
   }
   DM_ASSIGN_OR_RETURN(const OperandSet operands, MakeOperands(c));
+  std::uint64_t bytes = 0;
+  for (const Operand& operand : operands.operands()) bytes += operand.bytes.size();
+  if (bytes > kMostOracleBytes) {
+    return ResourceExhaustedError(
+        fmt::format("{}: its operands take {} bytes, expected at most {} for an oracle in float64",
+                    report.id, bytes, kMostOracleBytes));
+  }
   const OracleValues oracle = c.operation->oracle(c, operands, precision);
   StatusOr<OperandValues> got = run(c, operands);
   if (!got.ok()) return got.status().Annotated(report.id);

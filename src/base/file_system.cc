@@ -98,10 +98,14 @@ std::string FolderOf(const std::string& path) {
 
 // Unlike any other of this machine with high probability; O_EXCL decides. The length does not
 // depend on the final name, which may already be the longest that the system takes.
+constexpr std::string_view kTemporaryPrefix = ".draftmark-";
+constexpr std::string_view kTemporarySuffix = ".tmp";
+
 std::string TemporaryName() {
   static std::atomic<std::uint64_t> counter{0};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return fmt::format(".draftmark-{}-{}-{:x}.tmp", ::getpid(), counter.fetch_add(1), now);
+  return fmt::format("{}{}-{}-{:x}{}", kTemporaryPrefix, ::getpid(), counter.fetch_add(1), now,
+                     kTemporarySuffix);
 }
 
 class PosixAtomicFile : public AtomicFile {
@@ -266,6 +270,10 @@ Status WriteTextFile(const std::string& path, std::string_view text, FileSystem&
   DM_ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFile> file, file_system.CreateAtomic(path));
   DM_RETURN_IF_ERROR(file->Append(std::as_bytes(std::span(text.data(), text.size()))));
   return file->Commit();
+}
+
+bool IsTemporaryName(std::string_view name) {
+  return name.starts_with(kTemporaryPrefix) && name.ends_with(kTemporarySuffix);
 }
 
 std::string JoinPath(std::string_view directory, std::string_view name) {

@@ -73,6 +73,9 @@ StatusOr<std::string> ReadTextFile(const std::string& path,
 Status WriteTextFile(const std::string& path, std::string_view text,
                      FileSystem& file_system = RealFileSystem());
 
+// True for the name of a temporary that CreateAtomic made: what an interrupted program leaves behind.
+bool IsTemporaryName(std::string_view name);
+
 // "dir/name"; `dir` may be empty or end with a slash.
 std::string JoinPath(std::string_view directory, std::string_view name);
 

@@ -269,6 +269,30 @@ TEST(ReadTextFileTest, LimitIsInclusiveAndNamed) {
                        path + ": expected a text file of at most 9 bytes, found 10 bytes"));
 }
 
+TEST(FileSystemTest, CreatesFoldersWithTheirParents) {
+  const TestFolder folder;
+  FileSystem& files = RealFileSystem();
+  ASSERT_THAT(files.CreateDirectories(folder.Path("a/b//c/")), IsOk());
+  EXPECT_TRUE(files.IsDirectory(folder.Path("a/b/c")));
+  EXPECT_THAT(files.CreateDirectories(folder.Path("a/b")), IsOk());  // there already
+  ASSERT_THAT(WriteTextFile(folder.Path("f"), ""), IsOk());
+  EXPECT_THAT(files.CreateDirectories(folder.Path("f/d")).message(),
+              HasSubstr(folder.Path("f")));
+  EXPECT_FALSE(files.CreateDirectories("").ok());
+}
+
+TEST(FileSystemTest, KnowsItsTemporaries) {
+  const TestFolder folder;
+  {
+    DM_ASSERT_OK_AND_ASSIGN(const auto file, RealFileSystem().CreateAtomic(folder.Path("f")));
+    const std::vector<std::string> names = Names(folder);
+    ASSERT_EQ(names.size(), 1u);
+    EXPECT_TRUE(IsTemporaryName(names[0])) << names[0];
+  }
+  EXPECT_FALSE(IsTemporaryName("f.tmp"));
+  EXPECT_FALSE(IsTemporaryName(".draftmark-1"));
+}
+
 TEST(JoinPathTest, Slashes) {
   EXPECT_EQ(JoinPath("a", "b"), "a/b");
   EXPECT_EQ(JoinPath("a/", "b"), "a/b");

@@ -48,8 +48,9 @@ struct GeneratedTensor {
 std::vector<GeneratedTensor> GeneratedTensors(const DrafterConfig& config,
                                               const DataGenerator& generator);
 
-// More elements than this are refused: a config may ask for anything (16 GiB of BF16).
-inline constexpr std::uint64_t kMostGeneratedElements = std::uint64_t{1} << 33;
+// More elements than this are refused: a config may ask for anything (8 GiB of BF16, held twice
+// while a checkpoint is put together).
+inline constexpr std::uint64_t kMostGeneratedElements = std::uint64_t{1} << 32;
 
 // `tensor`'s values in order, BF16. The name only seeds. RESOURCE_EXHAUSTED for too many elements.
 StatusOr<std::vector<BFloat16>> GenerateValues(const DataGenerator& generator,

@@ -14,6 +14,7 @@
 #include "src/cases/drafter_case.h"
 #include "src/compare/tolerance.h"
 #include "src/config/config_file.h"
+#include "tools/commands/u64_option.h"
 
 namespace draftmark {
 namespace {
@@ -169,10 +170,8 @@ void AddDraftCommand(CLI::App& app, CommandContext& context) {
   command->add_option("CONFIG", options->config, "config.json of a drafter, or a catalogue")
       ->required();
   command->add_option("--entry", options->entry, "Name of the entry in a catalogue");
-  command->add_option("--context", options->context, "Context rows of the first step")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of weights and inputs")->capture_default_str();
+  AddU64Option(*command, "--context", options->context, "Context rows of the first step (64)");
+  AddU64Option(*command, "--seed", options->seed, "Of weights and inputs (1)");
   command
       ->add_option("--precision", options->precision,
                    "exact: float64; bf16: rounded at the normative points")
