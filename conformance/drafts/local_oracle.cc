@@ -3,32 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/plain/stage_model.h"
 #include "src/compare/tolerance.h"
 #include "src/compare/ulp.h"
 #include "src/tensor/bfloat16.h"
 
 namespace draftmark {
 namespace {
-
-// The class of one stage under FP32 accumulation. A stage behind an intermediate result that is rounded but not shown (q
-// and k before their norms, the gate of the MLP) inherits its rare other neighbour: one more spacing, or a share of the sum.
-ErrorModel ModelOf(const DrafterConfig& c, std::string_view stage) {
-  const auto is = [&](std::string_view name) {
-    return stage == name || stage.ends_with("." + std::string(name));
-  };
-  if (is("attn_out")) return AttentionModel(ProbabilityType::kF32);
-  if (is("fc")) return SingleRound(c.tap_width());
-  if (is("o_proj")) return SingleRound(c.q_dim());
-  if (is("k_new") || is("prepare") || is("finish"))
-    return SingleRound(std::max<std::uint64_t>(2, c.conv_kernel_size));
-  if (is("v_new") || is("dynamic") || is("logits") || is("hidden_projection"))
-    return SingleRound(c.hidden_size);
-  ErrorModel model = SingleRound();
-  if (is("q_norm") || is("k_norm")) model.roundings = 2;
-  if (is("mlp"))
-    model.accumulation = SingleRound(c.intermediate_size).accumulation + std::ldexp(1, -12);
-  return model;
-}
 
 // Relative to the sum of magnitudes: some thousand additions in float64 stay far below it, and it is far below any BF16
 // step.
@@ -39,7 +20,8 @@ constexpr double kFloat64Share = 1e-12;
 void LocalOracle::Allow(const std::string& stage, LocalStage& local) const {
   if (accumulation_ == Accumulation::kFloat32) {
     const double largest = *std::max_element(local.magnitude.begin(), local.magnitude.end());
-    local.allowed = Bounds(ModelOf(config_, stage), local.oracle, local.magnitude, largest);
+    local.allowed =
+        Bounds(plain::ModelOf(config_, stage).single, local.oracle, local.magnitude, largest);
     return;
   }
   for (std::size_t i = 0; i < local.oracle.size(); ++i) {

@@ -3,22 +3,12 @@
 #include <numeric>
 #include <utility>
 
+#include "conformance/plain/tapped_stages.h"
 #include "src/reference/session.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
 namespace {
-
-class Collector : public StageSink {
- public:
-  void OnStage(const StageValue& stage) override {
-    tapped_[std::string(stage.name)] = {stage.shape, {stage.values.begin(), stage.values.end()}};
-  }
-  const TappedStages& tapped() const { return tapped_; }
-
- private:
-  TappedStages tapped_;
-};
 
 // Long tails go in chunks: a window this small makes every longer case take several passes.
 constexpr std::uint64_t kContextRowsPerPass = 64;
@@ -53,10 +43,10 @@ Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenS
         positions.begin(), positions.end(),
         static_cast<std::int32_t>(step.start - static_cast<std::int64_t>(step.new_context_rows)));
     DM_RETURN_IF_ERROR(session.AppendContext(0, step.target_hidden, positions));
-    Collector collector;
+    StageCollector collector;
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
-    DM_RETURN_IF_ERROR(on_step(s, collector.tapped()));
+    DM_RETURN_IF_ERROR(on_step(s, collector.band()));
   }
   return OkStatus();
 }

@@ -78,12 +78,12 @@ class TokenCheck {
   double Token(std::size_t draft) const {
     return tapped_.find("draft_tokens")->second.values[draft];
   }
-  // Float64's token before draft `draft` on its own path.
   // Whether the case holds what the float64 path needs.
   bool HasExpected(std::initializer_list<const char*> stages) const {
     return std::all_of(stages.begin(), stages.end(),
                        [&](const char* stage) { return expected_.contains(stage); });
   }
+  // Float64's token before draft `draft` on its own path.
   std::size_t ForcedPrevious(std::size_t draft) const {
     return draft == 0 ? case_.steps()[step_].block_tokens[0]
                       : static_cast<std::size_t>(expected_.at("draft_tokens")[draft - 1]);

@@ -18,23 +18,14 @@
 #define DRAFTMARK_CONFORMANCE_DRAFTS_TOKEN_RULES_H_
 
 #include <cstddef>
-#include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "conformance/plain/tapped_stages.h"
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
-
-// The stages of one step as a backend gave them.
-struct TappedStage {
-  Shape shape;
-  std::vector<double> values;
-};
-using TappedStages = std::map<std::string, TappedStage, std::less<>>;
 
 struct TokenFindings {
   std::string failure;  // empty if all rules are kept; else one line: which draft breaks which

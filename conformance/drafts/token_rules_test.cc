@@ -17,14 +17,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Collector : public StageSink {
- public:
-  void OnStage(const StageValue& stage) override {
-    tapped[std::string(stage.name)] = {stage.shape, {stage.values.begin(), stage.values.end()}};
-  }
-  TappedStages tapped;
-};
-
 class TokenRulesTest : public ::testing::Test {
  protected:
   // Runs the first step of a case in BF16 and keeps its stages; false if the case is not there.
@@ -43,10 +35,10 @@ class TokenRulesTest : public ::testing::Test {
     std::vector<std::int32_t> positions(step.new_context_rows);
     std::iota(positions.begin(), positions.end(), 0);
     EXPECT_THAT(session->AppendContext(0, step.target_hidden, positions), IsOk());
-    Collector collector;
+    StageCollector collector;
     const BlockRequest request = {0, step.block_tokens, step.start};
     EXPECT_THAT(session->Propose({&request, 1}, &collector), IsOk());
-    tapped_ = collector.tapped;
+    tapped_ = collector.band();
     bound_ = 1.5 * case_->TorchMaxLogitError(0).value().value();
     return true;
   }
