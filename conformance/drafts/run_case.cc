@@ -60,13 +60,23 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   report.precision = precision;
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
+  const StatusOr<std::unique_ptr<LocalOracle>> oracle =
+      LocalOracle::Open(drafter_case, weights, precision, backend.accumulation);
+  std::vector<StepBounds> bounds;  // of kBf16
   const auto judge = [&](std::size_t s, const TappedStages& tapped) -> Status {
+    // Here, so that what a session refuses is told by the session.
+    DM_RETURN_IF_ERROR(oracle.status());
     // In exact the comparison with the case is as sharp.
-    const LocalStages local =
-        precision == Precision::kBf16 ? oracle.Step(s, tapped) : LocalStages();
+    LocalStages local;
+    if (precision == Precision::kBf16) {
+      local = (*oracle)->Step(s, tapped);
+      if (bounds.empty()) {
+        DM_ASSIGN_OR_RETURN(bounds, BoundsOfSteps(drafter_case, weights));
+      }
+    }
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, weights, s, precision, tapped, local));
+                        JudgeStep(drafter_case, weights, s, precision, tapped, local,
+                                  bounds.empty() ? StepBounds() : bounds.at(s)));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
     return OkStatus();
   };

@@ -67,40 +67,6 @@ TEST_F(TokenRulesTest, MarkovTokenThatIsNotTheBiasedArgmax) {
   EXPECT_THAT(Check(), HasSubstr("draft 3: token"));
 }
 
-TEST_F(TokenRulesTest, MarkovRowBiasedAfterTheWrongToken) {
-  RUN_OR_SKIP("dspark_markov_conf");
-  const std::size_t v = case_->config().vocab_size;
-  // Row 2 repeats the bias that row 1 got: as if the walk had not moved on.
-  const auto before = static_cast<std::size_t>(tapped_["draft_tokens"].values[0]);
-  const auto after = static_cast<std::size_t>(tapped_["draft_tokens"].values[1]);
-  ASSERT_NE(before, after);
-  for (std::size_t id = 0; id < v; ++id) {
-    double bias = 0;
-    for (std::size_t r = 0; r < weights_.markov.w1.cols(); ++r) {
-      bias +=
-          weights_.markov.w1.row(before)[r].ToDouble() * weights_.markov.w2.row(id)[r].ToDouble();
-    }
-    Value("markov.logits", 2, v, id) =
-        BFloat16::FromDouble(Value("logits", 2, v, id) + bias).ToDouble();
-  }
-  EXPECT_THAT(Check(), HasSubstr("draft 2: "));
-}
-
-TEST_F(TokenRulesTest, MarkovAnchorRowLeftUnbiased) {
-  RUN_OR_SKIP("dspark_markov_conf");
-  const std::size_t v = case_->config().vocab_size;
-  for (std::size_t id = 0; id < v; ++id)
-    Value("markov.logits", 0, v, id) = Value("logits", 0, v, id);
-  EXPECT_THAT(Check(), HasSubstr("draft 0: "));
-}
-
-TEST_F(TokenRulesTest, WithoutAMarkovHeadTheLogitsStayAsTheyAre) {
-  RUN_OR_SKIP("dspark_no_heads");
-  const std::size_t v = case_->config().vocab_size;
-  Value("markov.logits", 1, v, 7) += 0.5;
-  EXPECT_THAT(Check(), HasSubstr("draft 1: "));
-}
-
 TEST_F(TokenRulesTest, SelectorTokenThatIsNotTheBestScore) {
   RUN_OR_SKIP("dflash2_base");
   // The independent argmax instead of the walk, in the first row where they differ.
