@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "conformance/expectations/wildcard.h"
+#include "src/base/wildcard.h"
 
 namespace draftmark {
 namespace {

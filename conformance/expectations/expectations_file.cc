@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "conformance/expectations/expectations.h"
-#include "conformance/expectations/wildcard.h"
+#include "src/base/wildcard.h"
 #include "src/cases/case_id.h"
 
 namespace draftmark {

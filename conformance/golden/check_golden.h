@@ -1,4 +1,5 @@
 // Is the golden set what its manifest says, and what this program computes?
+// Reads only; thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_GOLDEN_CHECK_GOLDEN_H_
 #define DRAFTMARK_CONFORMANCE_GOLDEN_CHECK_GOLDEN_H_
 

@@ -34,20 +34,6 @@ Status AddStages(const DrafterCase& drafter_case, std::size_t step, const Tapped
   return OkStatus();
 }
 
-std::string DigestOfInputs(const DrafterCase& drafter_case) {
-  Sha256 digest;
-  const Checkpoint& checkpoint = *drafter_case.checkpoint();
-  for (const std::string& name : checkpoint.names()) {
-    DigestTensor(name, checkpoint.Get(name).value(), digest);
-  }
-  for (const CaseStep& step : drafter_case.steps()) {
-    digest.Update(std::as_bytes(std::span(step.target_hidden)));
-    digest.Update(std::as_bytes(std::span(step.block_tokens)));
-    digest.Update(std::as_bytes(std::span(&step.start, 1)));
-  }
-  return digest.Finish();
-}
-
 // What both files of a draft say of it.
 ManifestEntry DraftEntry(const DraftSpec& spec, std::string_view file, const OrderedJson& config) {
   ManifestEntry entry;
@@ -142,6 +128,7 @@ StatusOr<GoldenFile> MakeDraftStagesFile(const DraftSpec& spec, const OrderedJso
   file.entry.precision = "float64, stored as F32";
   file.entry.tolerance = "T4";
   file.entry.inputs_sha256 = DigestOfInputs(drafter_case);
+  file.entry.kept_context_rows = KeptContextRows(drafter_case);
   file.entry.agreement = "float64 reference and direct formulas, stage by stage";
   DM_ASSIGN_OR_RETURN(file.bytes, tensors.Serialize());
   SealEntry(file);

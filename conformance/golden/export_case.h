@@ -1,4 +1,4 @@
-// Writes a generated case out as files that other programs read.
+// Writes a generated case out as files that other programs read. One call on a folder at a time.
 #ifndef DRAFTMARK_CONFORMANCE_GOLDEN_EXPORT_CASE_H_
 #define DRAFTMARK_CONFORMANCE_GOLDEN_EXPORT_CASE_H_
 

@@ -74,6 +74,32 @@ void DigestTensor(std::string_view name, const TensorView& view, Sha256& digest)
   digest.Update(view.bytes);
 }
 
+std::string DigestOfInputs(const DrafterCase& drafter_case) {
+  Sha256 digest;
+  const Checkpoint& checkpoint = *drafter_case.checkpoint();
+  for (const std::string& name : checkpoint.names()) {
+    DigestTensor(name, checkpoint.Get(name).value(), digest);
+  }
+  for (const CaseStep& step : drafter_case.steps()) {
+    digest.Update(std::as_bytes(std::span(step.target_hidden)));
+    digest.Update(std::as_bytes(std::span(step.block_tokens)));
+    digest.Update(std::as_bytes(std::span(&step.start, 1)));
+  }
+  return digest.Finish();
+}
+
+std::string KeptContextRows(const DrafterCase& drafter_case) {
+  std::string text;
+  for (std::size_t s = 0; s < drafter_case.steps().size(); ++s) {
+    const auto& rows = drafter_case.steps()[s].kept_context_rows;
+    if (!rows) continue;
+    const bool all = rows->size() == drafter_case.steps()[s].new_context_rows;
+    text += fmt::format("{}step{}: {}", text.empty() ? "" : "; ", s,
+                        all ? "all" : fmt::format("{}", fmt::join(*rows, " ")));
+  }
+  return text;
+}
+
 void SealEntry(GoldenFile& file) {
   file.entry.bytes = file.bytes.size();
   file.entry.sha256 = Sha256Hex(file.bytes);

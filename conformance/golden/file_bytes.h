@@ -13,6 +13,7 @@
 #include "conformance/golden/golden_set.h"
 #include "src/base/sha256.h"
 #include "src/base/status.h"
+#include "src/cases/drafter_case.h"
 #include "src/tensor/dtype.h"
 #include "src/tensor/safetensors.h"
 
@@ -41,6 +42,12 @@ class TensorsInMemory {
 
 // Name, dtype, shape and bytes: nothing of them can change without the digest.
 void DigestTensor(std::string_view name, const TensorView& view, Sha256& digest);
+
+// Of everything that a draft reads: weights, taps, tokens and positions.
+std::string DigestOfInputs(const DrafterCase& drafter_case);
+
+// "step0: 0 15 16; step1: all": the new context rows that the stages of a case hold. Empty if all do.
+std::string KeptContextRows(const DrafterCase& drafter_case);
 
 // Fills in size and hash of the file's bytes.
 void SealEntry(GoldenFile& file);

@@ -8,6 +8,7 @@
 #include "conformance/golden/draft_file.h"
 #include "conformance/golden/draft_specs.h"
 #include "conformance/golden/file_bytes.h"
+#include "src/base/wildcard.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
 
@@ -15,32 +16,25 @@ namespace draftmark {
 namespace {
 
 struct Origin {
-  std::string_view prefix;  // of paths
+  std::string_view pattern;  // of paths
   std::string_view generator;
   std::string_view precision;
   std::string_view tolerance;
   std::string_view agreement;
 };
-// Who made what was imported. The longest names first where one is the beginning of another.
+// Who made what was imported. Versions of others' programs are not on record.
+constexpr std::string_view kOracle =
+    "an independent float64 implementation, cut by tools/golden/trim_oracle_case.py";
 constexpr Origin kOrigins[] = {
-    {"buffer_sizes/", "an independent sizing implementation, evaluated row by row", "integers",
-     "T0", "checked by draftmark verify: every row"},
-    {"configs/", "files of public models, and a catalogue of published drafters", "", "T0",
-     "checked by draftmark verify: every field"},
-    {"drafter/", "an independent float64 implementation; tools/golden/trim_oracle_case.py",
-     "float64, stored as F32", "T4", "float64 reference and the oracle case"},
+    {"buffer_sizes/*", "an independent sizing implementation, evaluated row by row", "integers",
+     "T0", "draftmark verify: every row"},
+    {"configs/*", "files of public models, and a catalogue of published drafters", "", "T0",
+     "draftmark verify: every field"},
+    {"drafter/*/config.json", kOracle, "", "", ""},
+    {"drafter/*/model.safetensors", kOracle, "random numbers that BF16 holds exactly", "T0", ""},
+    {"drafter/*/golden.safetensors", kOracle, "float64, stored as F32", "T4",
+     "float64 reference and the oracle case"},
 };
-
-bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == text;
-  if (text.substr(0, star) != pattern.substr(0, star)) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t at = star; at <= text.size(); ++at) {
-    if (MatchesGlob(rest, text.substr(at))) return true;
-  }
-  return false;
-}
 
 // The golden file of an oracle case carries the case's id, and must agree with the reference.
 Status DescribeDrafterCase(const std::string& golden, const std::string& path,
@@ -50,6 +44,8 @@ Status DescribeDrafterCase(const std::string& golden, const std::string& path,
   const std::string folder = JoinPath(golden, path.substr(0, path.size() - kStages.size()));
   DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(folder, file_system));
   entry.cases = {drafter_case.id().ToString()};
+  entry.inputs_sha256 = DigestOfInputs(drafter_case);
+  entry.kept_context_rows = KeptContextRows(drafter_case);
   DM_ASSIGN_OR_RETURN(
       const CaseReport report,
       RunDrafterCase(drafter_case, Precision::kExact, kReferenceBackend, OpenReferenceForCase));
@@ -90,7 +86,7 @@ StatusOr<ManifestEntry> DescribeImported(const std::string& golden, const std::s
                                          FileSystem& file_system) {
   const auto* const origin =
       std::find_if(std::begin(kOrigins), std::end(kOrigins),
-                   [&](const Origin& known) { return path.starts_with(known.prefix); });
+                   [&](const Origin& known) { return Matches(known.pattern, path, {}); });
   if (origin == std::end(kOrigins)) {
     return InvalidArgumentError(
         fmt::format("{}: no generator makes this file, and nothing is imported there", path));
@@ -115,9 +111,9 @@ bool Matches(std::string_view pattern, std::string_view path,
   const std::string glob = pattern.find('*') == std::string_view::npos
                                ? fmt::format("*{}*", pattern)
                                : std::string(pattern);
-  return MatchesGlob(glob, path) ||
+  return WildcardMatches(glob, path) ||
          std::any_of(cases.begin(), cases.end(),
-                     [&](const std::string& id) { return MatchesGlob(glob, id); });
+                     [&](const std::string& id) { return WildcardMatches(glob, id); });
 }
 
 }  // namespace draftmark

@@ -1,9 +1,11 @@
 // The repository's golden set, and copies of it in which something is wrong.
 #include "conformance/golden/golden_set.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
+#include "src/config/drafter_config.h"
 #include "src/operations/registry.h"
 
 namespace draftmark {
@@ -72,6 +75,77 @@ TEST(GoldenSet, HoldsEveryOperationAndFamily) {
     }
   }
   EXPECT_EQ(kinds.size(), 3u);
+}
+
+// Every published drafter that the reference supports has one of its like among the drafts: the same
+// kind, heads, rows, rotary rule, biases and kinds of layers. The others are refused by name.
+TEST(GoldenSet, EveryPublishedFamilyIsCoveredOrRefused) {
+  const std::string path = JoinPath(kGolden, "configs/drafter_configs.json");
+  const auto traits = [](const DrafterConfig& c) {
+    return fmt::format(
+        "{} {}/{} {} {} {} {} markov {} conv {}", DrafterKindName(c.kind), c.num_attention_heads,
+        c.num_key_value_heads, c.sample_from_anchor ? "B" : "A", c.rope.type,
+        c.attention_bias ? "bias" : "no bias", c.sliding_window.has_value() ? "sliding" : "full",
+        c.markov_rank > 0, c.conv_kernel_size);
+  };
+  std::set<std::string> covered;
+  for (const DraftSpec& spec : DraftSpecs()) {
+    covered.insert(traits(LoadDrafterConfig(path, std::string(spec.entry)).value()));
+  }
+  const Json catalogue = ParseJson(ReadTextFile(path).value(), path).value();
+  std::size_t supported = 0;
+  for (const std::string& name : DrafterEntryNames(catalogue)) {
+    const StatusOr<DrafterConfig> config = LoadDrafterConfig(path, name);
+    if (config.ok()) {
+      ++supported;
+      EXPECT_TRUE(covered.contains(traits(*config))) << name << ": " << traits(*config);
+    } else {
+      EXPECT_THAT(config.status().message(), HasSubstr(name));
+    }
+  }
+  EXPECT_GT(supported, 25u);
+}
+
+// The largest real row is that of the published drafters, whatever is added to the catalogue.
+TEST(GoldenSet, BoundaryShapesReachTheLargestPublishedRows) {
+  const std::string path = JoinPath(kGolden, "configs/drafter_configs.json");
+  const Json catalogue = ParseJson(ReadTextFile(path).value(), path).value();
+  std::uint64_t hidden = 0, intermediate = 0, vocabulary = 0, taps = 0, fused = 0, head = 0, kv = 0;
+  for (const std::string& name : DrafterEntryNames(catalogue)) {
+    const StatusOr<DrafterConfig> config = LoadDrafterConfig(path, name);
+    if (!config.ok()) continue;
+    hidden = std::max(hidden, config->hidden_size);
+    intermediate = std::max(intermediate, config->intermediate_size);
+    vocabulary = std::max(vocabulary, config->vocab_size);
+    taps = std::max(taps, config->tap_width());
+    fused = std::max(fused, config->num_hidden_layers * config->kv_dim());
+    head = std::max(head, config->head_dim);
+    kv = std::max(kv, config->kv_dim());
+  }
+  const auto reach = [](std::string_view operation, std::vector<std::string_view> keys) {
+    std::uint64_t largest = 0;
+    for (const OperationCase& c : BoundaryCases(*FindOperation(operation))) {
+      std::uint64_t product = 1;
+      for (const std::string_view key : keys) product *= c[key];
+      largest = std::max(largest, product);
+    }
+    return largest;
+  };
+  EXPECT_GE(reach("embed", {"h"}), hidden);
+  EXPECT_GE(reach("rms_norm", {"h"}), hidden);
+  EXPECT_GE(reach("residual_add", {"width"}), hidden);
+  EXPECT_GE(reach("conv_prepare", {"h"}), hidden);
+  EXPECT_GE(reach("confidence", {"h"}), hidden);
+  EXPECT_GE(reach("silu_mul", {"width"}), intermediate);
+  EXPECT_GE(reach("linear", {"k"}), std::max(taps, intermediate));
+  EXPECT_GE(reach("row_gather", {"width"}), taps);
+  EXPECT_GE(reach("argmax", {"v"}), vocabulary);
+  EXPECT_GE(reach("top16", {"v"}), vocabulary);
+  EXPECT_GE(reach("selector_walk", {"v"}), vocabulary);
+  EXPECT_GE(reach("kv_split", {"layers", "kv"}), fused);
+  EXPECT_GE(reach("kv_write", {"kv", "d"}), kv);
+  EXPECT_GE(reach("head_norm", {"d"}), head);
+  EXPECT_GE(reach("rope", {"d"}), head);
 }
 
 // Generated drafts are cases as any other: the reference passes them in both precisions.
@@ -223,7 +297,7 @@ TEST_F(ChangedGolden, AFullDiskLosesNothing) {
   for (int append = 0; append < 3; ++append) {
     FaultyFileSystem full({.fail_append = append});
     EXPECT_THAT(Regenerate("operations/r*", "why", full).status(),
-                StatusIs(StatusCode::kResourceExhausted, HasSubstr("")));
+                StatusIs(StatusCode::kResourceExhausted, HasSubstr("planted")));
     EXPECT_EQ(Text(kNorm), norm);
     EXPECT_EQ(Text("operations/rope.safetensors"), rope);
     EXPECT_EQ(Text(kManifestName), manifest);

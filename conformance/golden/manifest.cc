@@ -14,12 +14,17 @@ struct TextMember {
   std::string ManifestEntry::*member;
 };
 // Every text of an entry but its path, in the file's order.
-constexpr TextMember kTexts[] = {
-    {"kind", &ManifestEntry::kind},           {"sha256", &ManifestEntry::sha256},
-    {"generator", &ManifestEntry::generator}, {"seed", &ManifestEntry::seed},
-    {"config", &ManifestEntry::config},       {"precision", &ManifestEntry::precision},
-    {"tolerance", &ManifestEntry::tolerance}, {"inputs_sha256", &ManifestEntry::inputs_sha256},
-    {"agreement", &ManifestEntry::agreement}, {"reason", &ManifestEntry::reason}};
+constexpr TextMember kTexts[] = {{"kind", &ManifestEntry::kind},
+                                 {"sha256", &ManifestEntry::sha256},
+                                 {"generator", &ManifestEntry::generator},
+                                 {"seed", &ManifestEntry::seed},
+                                 {"config", &ManifestEntry::config},
+                                 {"kept_context_rows", &ManifestEntry::kept_context_rows},
+                                 {"precision", &ManifestEntry::precision},
+                                 {"tolerance", &ManifestEntry::tolerance},
+                                 {"inputs_sha256", &ManifestEntry::inputs_sha256},
+                                 {"agreement", &ManifestEntry::agreement},
+                                 {"reason", &ManifestEntry::reason}};
 
 bool StaysBelow(const std::string& path) {
   return !path.empty() && path.front() != '/' && path.find("..") == std::string::npos;
@@ -64,6 +69,14 @@ const ManifestEntry* Manifest::Find(std::string_view path) const {
     if (entry.path == path) return &entry;
   }
   return nullptr;
+}
+
+bool SameButForReason(const ManifestEntry& a, const ManifestEntry& b) {
+  const auto text_equal = [&](const TextMember& text) {
+    return text.member == &ManifestEntry::reason || a.*text.member == b.*text.member;
+  };
+  return a.path == b.path && a.bytes == b.bytes && a.cases == b.cases &&
+         std::all_of(std::begin(kTexts), std::end(kTexts), text_equal);
 }
 
 void Manifest::Put(ManifestEntry entry) {

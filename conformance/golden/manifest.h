@@ -34,12 +34,16 @@ struct ManifestEntry {
   std::string seed;                // what its data are drawn from
   std::string config;              // drafts: the entry of the catalogue it was made from
   std::vector<std::string> cases;  // case ids
+  std::string kept_context_rows;   // of long drafts: the new rows that stages hold, by step
   std::string precision;
   std::string tolerance;      // class of spec/drafter.md section 10
   std::string inputs_sha256;  // of all inputs, generated or stored
   std::string agreement;      // which two computations agreed
   std::string reason;         // why it was written last
 };
+
+// True if two entries say the same of a file, whatever their reasons.
+bool SameButForReason(const ManifestEntry& a, const ManifestEntry& b);
 
 struct Manifest {
   std::vector<ManifestEntry> files;  // ascending by path

@@ -48,7 +48,8 @@ StatusOr<GoldenFile> MakeOperationFile(const Operation& operation) {
   file.entry.kind = "operation";
   file.entry.generator = GeneratorName();
   file.entry.seed = "case id, operand name and index of each element";
-  file.entry.precision = "float64, rounded once to the type of the output";
+  file.entry.precision =
+      fmt::format("float64, rounded where section {} of spec/drafter.md rounds", operation.rule);
   file.entry.tolerance = ToleranceOf(operation);
   file.entry.agreement = "float64 reference and the operation's direct formula";
   Sha256 inputs;

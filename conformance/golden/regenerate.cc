@@ -16,13 +16,6 @@
 namespace draftmark {
 namespace {
 
-std::string WithoutReason(ManifestEntry entry) {
-  entry.reason.clear();
-  Manifest manifest;
-  manifest.Put(std::move(entry));
-  return manifest.ToText();
-}
-
 class Regenerator {
  public:
   Regenerator(const RegenerateOptions& options, const OnFile& on_file, FileSystem& file_system)
@@ -89,7 +82,7 @@ class Regenerator {
   // A file that stays as it is: only its entry may be new.
   Status TakeEntry(ManifestEntry entry) {
     const ManifestEntry* const recorded = manifest_.Find(entry.path);
-    if (recorded != nullptr && WithoutReason(*recorded) == WithoutReason(entry)) {
+    if (recorded != nullptr && SameButForReason(*recorded, entry)) {
       ++summary_.unchanged;
       return OkStatus();
     }

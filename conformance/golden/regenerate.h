@@ -1,4 +1,5 @@
 // Writes the golden set anew, if two independent computations agree, and says what moved.
+// Two calls on one folder at a time would mix their files.
 #ifndef DRAFTMARK_CONFORMANCE_GOLDEN_REGENERATE_H_
 #define DRAFTMARK_CONFORMANCE_GOLDEN_REGENERATE_H_
 

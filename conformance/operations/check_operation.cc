@@ -12,6 +12,8 @@ namespace {
 
 // Some thousand additions in float64 stay far below it, and it is far below any BF16 step.
 constexpr double kFloat64Share = 1e-12;
+// Minutes of one core. The largest published product, 128 rows by an LM head, takes 5e11.
+constexpr double kMostOracleFlops = 1e12;
 
 UlpUnit UnitOf(DType dtype) {
   switch (dtype) {
@@ -159,6 +161,11 @@ StatusOr<OperationReport> CheckOperation(const OperationCase& c, Precision preci
   report.id = c.Id();
   report.backend = backend;
   report.precision = precision;
+  if (const double flops = c.operation->flops(c.keys); flops > kMostOracleFlops) {
+    return ResourceExhaustedError(
+        fmt::format("{}: its oracle takes {:.3g} operations on the CPU, expected at most {:.3g}",
+                    report.id, flops, kMostOracleFlops));
+  }
   DM_ASSIGN_OR_RETURN(const OperandSet operands, MakeOperands(c));
   const OracleValues oracle = c.operation->oracle(c, operands, precision);
   StatusOr<OperandValues> got = run(c, operands);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -74,6 +75,29 @@ TEST_P(EveryOperation, OneElementOffByOneStepIsFound) {
   }
 }
 
+// Three steps off at the largest element, where nothing has cancelled, is beyond every class.
+TEST_P(EveryOperation, ThreeStepsAreBeyondWhatAnFp32SumExcuses) {
+  for (const OperationCase& c : BoundaryCases(operation())) {
+    DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
+    const OperandValues good = operation().reference(c, operands, Precision::kBf16);
+    for (const auto& [name, values] : good) {
+      const auto largest = std::max_element(values.begin(), values.end(), [](double a, double b) {
+        return std::isnan(a) || std::abs(a) < std::abs(b);
+      });
+      const auto i = static_cast<std::size_t>(largest - values.begin());
+      OperandValues bad = good;
+      for (int step = 0; step < 3; ++step) {
+        bad[name][i] = Next(operands.Get(name).dtype, bad[name][i]);
+      }
+      DM_ASSERT_OK_AND_ASSIGN(
+          const OperationReport report,
+          CheckOperation(c, Precision::kBf16, "mutant", SumType::kFloat32,
+                         [&](const OperationCase&, const OperandSet&) { return bad; }));
+      EXPECT_FALSE(report.passed()) << c.Id() << " " << name << " " << values[i];
+    }
+  }
+}
+
 TEST_P(EveryOperation, NanWhereNoneBelongsIsFound) {
   const OperationCase c = BoundaryCases(operation())[2];
   DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
@@ -95,6 +119,49 @@ OperationReport Report(const OperationCase& c, const OperandValues& values, SumT
   return CheckOperation(c, Precision::kBf16, "test", sums,
                         [&](const OperationCase&, const OperandSet&) { return values; })
       .value();
+}
+
+// A step of the bias that one row never got is no rounding.
+TEST(CheckOperation, ADroppedBiasIsFoundInFp32) {
+  DM_ASSERT_OK_AND_ASSIGN(const OperationCase c,
+                          FindCase("op/markov_step/rows=1,v=4099,r=256,h=8,type=0/bf16"));
+  DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
+  OperandValues values = c.operation->reference(c, operands, Precision::kBf16);
+  for (std::size_t i = 0; i < values["logits"].size(); ++i) {
+    values["logits"][i] = operands.Elements<BFloat16>("logits")[i].ToDouble();
+  }
+  const OperationReport report =
+      CheckOperation(c, Precision::kBf16, "mutant", SumType::kFloat32,
+                     [&](const OperationCase&, const OperandSet&) { return values; })
+          .value();
+  for (const OutputVerdict& verdict : report.verdicts) {
+    if (verdict.output != "logits") continue;
+    // Nearly every element: only a bias below a step of its logit goes unseen.
+    EXPECT_GT(verdict.comparison.exceeding, 3900u);
+  }
+}
+
+// Keys that decide a row are placed at the ends of the cache and at the window's border: one key
+// too few or too many is no rounding, however long the context.
+TEST(CheckOperation, OneKeyMoreOrLessIsFoundInFp32) {
+  const auto with = [](std::uint64_t ctx, std::uint64_t window, std::uint64_t causal) {
+    return MakeCase(*FindOperation("paged_attention"), {2, 4, 1, 128, ctx, window, causal, 0})
+        .value();
+  };
+  const auto judge = [](const OperationCase& judged, const OperationCase& computed,
+                        std::uint32_t keys_less) {
+    OperandSet operands = MakeOperands(judged).value();
+    operands.MutableElements<std::uint32_t>("arguments")[0] -= keys_less;
+    const OperandValues values = judged.operation->reference(computed, operands, Precision::kBf16);
+    return Report(judged, values, SumType::kFloat32).passed();
+  };
+  const OperationCase full = with(4101, 0, 0);
+  EXPECT_TRUE(judge(full, full, 0));
+  EXPECT_FALSE(judge(full, full, 1));  // the last key is lost
+  const OperationCase window = with(4101, 4096, 1);
+  EXPECT_TRUE(judge(window, window, 0));
+  EXPECT_FALSE(judge(window, with(4101, 4097, 1), 0));
+  EXPECT_FALSE(judge(window, with(4101, 4095, 1), 0));
 }
 
 TEST(CheckOperation, OutputsMustBeThereWholeAndKnown) {

@@ -89,8 +89,10 @@ BoundedComparison CompareWithin(const Shape& shape, std::span<const double> orac
         UlpDistance(oracle[i], got[i], unit);  // 0 for equal NaNs, infinite for one-sided ones
     double share = 0;
     if (ulps > 0) {
-      const double difference = std::isfinite(ulps) ? std::abs(got[i] - oracle[i]) : ulps;
-      share = bounds[i] > 0 ? difference / bounds[i] : std::numeric_limits<double>::infinity();
+      // A NaN or infinity where none belongs has no share of any bound, an infinite one neither.
+      const bool measurable = std::isfinite(ulps) && bounds[i] > 0;
+      share = measurable ? std::abs(got[i] - oracle[i]) / bounds[i]
+                         : std::numeric_limits<double>::infinity();
     }
     if (share > 1) ++result.exceeding;
     if (share > result.used_share) {

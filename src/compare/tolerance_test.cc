@@ -79,6 +79,10 @@ TEST(ToleranceTest, NonfiniteOnOneSideFailsHoweverWideTheBound) {
     EXPECT_EQ(c.used_share, kInf);
   }
   EXPECT_TRUE(CompareWithin({3}, oracle, oracle, wide).passed());
+  // An infinite bound, as an infinite magnitude gives, allows no infinity.
+  const std::vector<double> infinite = {kInf, kInf, kInf};
+  const std::vector<double> got = {kInf, std::nan(""), kInf};
+  EXPECT_EQ(CompareWithin({3}, oracle, got, infinite).exceeding, 1u);
 }
 
 TEST(ToleranceTest, Names) {

@@ -29,6 +29,21 @@ std::vector<std::uint64_t> Shuffled(std::uint64_t seed, std::uint64_t range, std
 
 // ---- slot_fill
 
+// Context rows of a band: bands differ, so that whoever reads the first one's record is wrong.
+std::uint64_t ContextOf(const ShapeKeys& keys, std::uint64_t band) {
+  return keys["ctx"] - std::min(keys["ctx"], 3 * band);
+}
+
+// Entries of the block tables that the block rows of all bands lie in.
+std::uint64_t PagesOfBlocks(const ShapeKeys& keys) {
+  std::uint64_t pages = 0;
+  for (std::uint64_t band = 0; band < keys["bands"]; ++band) {
+    const std::uint64_t first = ContextOf(keys, band);
+    pages += (first + keys["band"] - 1) / kPageRows - first / kPageRows + 1;
+  }
+  return pages;
+}
+
 std::uint64_t FirstLogicalIndex(const OperandSet& in, std::size_t band) {
   return in.Elements<std::uint32_t>("first")[band];
 }
@@ -62,9 +77,7 @@ void PrepareSlots(const OperationCase& c, OperandSet& operands) {
   const std::span<std::uint32_t> first = operands.MutableElements<std::uint32_t>("first");
   const std::span<std::uint32_t> tables = operands.MutableElements<std::uint32_t>("block_tables");
   for (std::size_t band = 0; band < first.size(); ++band) {
-    // Bands of different context: a kernel that reads the first one's record is wrong.
-    first[band] =
-        static_cast<std::uint32_t>(c["ctx"] - std::min<std::uint64_t>(c["ctx"], 3 * band));
+    first[band] = static_cast<std::uint32_t>(ContextOf(c.keys, band));
   }
   const std::vector<std::uint64_t> blocks =
       Shuffled(SeedOf(c.Id() + "/block_tables"), tables.size() + kSpareBlocks, tables.size());
@@ -106,13 +119,15 @@ OracleValues WriteOracle(const OperationCase& c, const OperandSet& in, Precision
   return result;
 }
 
-// Different slots, every fifth row skipped.
+// Different slots; the last row of every five is skipped.
+constexpr std::uint64_t kSkippedRow = 5;
+
 void PrepareWrite(const OperationCase& c, OperandSet& operands) {
   const std::span<std::int64_t> slots = operands.MutableElements<std::int64_t>("slots");
   const std::vector<std::uint64_t> order =
       Shuffled(SeedOf(c.Id() + "/slots"), c["blocks"] * kPageRows, slots.size());
   for (std::size_t row = 0; row < slots.size(); ++row) {
-    slots[row] = row % 5 == 4 ? -1 : static_cast<std::int64_t>(order[row]);
+    slots[row] = row % kSkippedRow == kSkippedRow - 1 ? -1 : static_cast<std::int64_t>(order[row]);
   }
 }
 
@@ -176,6 +191,45 @@ OracleValues AttentionOracle(const OperationCase& c, const OperandSet& in, Preci
   return {{"out", std::move(out)}};
 }
 
+// Keys that decide a row: aligned with the query of one of its heads, so that the softmax is all
+// theirs. At the ends of the cache, and on both sides of a window's border: a key that is left out,
+// or let in, changes the output as a whole, whatever the length of the context.
+std::vector<std::int64_t> DecidingKeys(const OperationCase& c, std::size_t row) {
+  const auto keys = static_cast<std::int64_t>(c["keys"]);
+  const auto own = static_cast<std::int64_t>(c["ctx"] + row);
+  const auto window = static_cast<std::int64_t>(c["window"]);
+  std::vector<std::int64_t> wanted;
+  if (window > 0) {
+    wanted = {own - window + 1, own - window, own + window - 1, own + window};
+  } else {
+    // The last one, the first one, then anywhere.
+    const std::uint64_t anywhere = BitsAt(SeedOf(c.Id() + "/deciding"), row) % c["keys"];
+    wanted = {row == 0 ? keys - 1 : row == 1 ? 0 : static_cast<std::int64_t>(anywhere), own + 1};
+  }
+  std::erase_if(wanted, [&](std::int64_t m) { return m < 0 || m >= keys; });
+  return wanted;
+}
+
+void PlaceDecidingKeys(const OperationCase& c, OperandSet& operands) {
+  const std::span<const BFloat16> q = operands.Elements<BFloat16>("q");
+  const std::span<const std::uint32_t> table = operands.Elements<std::uint32_t>("block_table");
+  const std::span<BFloat16> k = operands.MutableElements<BFloat16>("k_pool");
+  const std::size_t heads = c["heads"], kv = c["kv"], d = c["d"], group = heads / kv;
+  for (std::size_t row = 0; row < c["rows"]; ++row) {
+    for (const std::int64_t m : DecidingKeys(c, row)) {
+      const auto slot =
+          static_cast<std::size_t>(reference::SlotOf(table, static_cast<std::uint64_t>(m)));
+      for (std::size_t g = 0; g < kv; ++g) {
+        const std::size_t head = g * group + row % group;
+        for (std::size_t e = 0; e < d; ++e) {
+          k[(slot * kv + g) * d + e] =
+              BFloat16::FromDouble(1.5 * q[(row * heads + head) * d + e].ToDouble());
+        }
+      }
+    }
+  }
+}
+
 void PrepareAttention(const OperationCase& c, OperandSet& operands) {
   const std::span<std::uint32_t> arguments = operands.MutableElements<std::uint32_t>("arguments");
   arguments[0] = static_cast<std::uint32_t>(c["ctx"] + c["rows"]);
@@ -197,11 +251,25 @@ void PrepareAttention(const OperationCase& c, OperandSet& operands) {
       }
     }
   }
+  PlaceDecidingKeys(c, operands);
+}
+
+// Pairs of a row and a key that it sees.
+std::uint64_t VisiblePairs(const ShapeKeys& k) {
+  std::uint64_t pairs = 0;
+  for (std::uint64_t row = 0; row < k["rows"]; ++row) {
+    const std::uint64_t own = k["ctx"] + row;
+    const std::uint64_t window = k["window"];
+    const std::uint64_t first = window > 0 && own >= window ? own - window + 1 : 0;
+    std::uint64_t end = k["causal"] == 1 ? own + 1 : k["keys"];
+    if (window > 0) end = std::min(end, own + window);
+    pairs += end - first;
+  }
+  return pairs;
 }
 
 double AttentionFlops(const ShapeKeys& k) {
-  return 4.0 * static_cast<double>(k["rows"] * k["heads"] * k["d"]) *
-         static_cast<double>(k["seen"]);
+  return 4.0 * static_cast<double>(k["heads"] * k["d"]) * static_cast<double>(k["pairs"]);
 }
 
 Operation SlotFill() {
@@ -218,15 +286,18 @@ Operation SlotFill() {
                     Fill::kPrepared,
                     {},
                     {},
-                    "rows"},
+                    "pages"},
                    {"first", OperandRole::kInput, DType::kU32, {"bands"}, Fill::kPrepared},
                    {"slots", OperandRole::kOutput, DType::kI64, {"rows"}}};
-  slot.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kBandDividesRows};
+  slot.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kBandDividesRows,
+                      ShapeConstraint::kContextInReach};
   slot.violations = {{ShapeConstraint::kPositive, {0, 1, 8}},
+                     {ShapeConstraint::kContextInReach, {1, 1, UINT64_MAX}},
                      {ShapeConstraint::kBandDividesRows, {8, 3, 8}}};
   slot.derive = [](ShapeKeys& k) {
     k.Derive("bands", k["rows"] / k["band"]);
     k.Derive("table", (k["ctx"] + k["band"] + kPageRows - 1) / kPageRows);
+    k.Derive("pages", PagesOfBlocks(k));
   };
   slot.prepare = PrepareSlots;
   slot.reference = DM_REFERENCE(SlotReference);
@@ -244,36 +315,50 @@ Operation KvWrite() {
   write.summary = "copies K and V rows into cache slots; a negative slot skips its row";
   write.rule = "3.8";
   write.keys = {"rows", "kv", "d", "blocks"};
-  write.operands = {
-      {"k", OperandRole::kInput, DType::kBF16, {"rows", "kv", "d"}, Fill::kActivation},
-      {"v", OperandRole::kInput, DType::kBF16, {"rows", "kv", "d"}, Fill::kActivation},
-      {"slots", OperandRole::kInput, DType::kI64, {"rows"}, Fill::kPrepared},
-      {"k_pool",
-       OperandRole::kInOut,
-       DType::kBF16,
-       {"blocks", "16", "kv", "d"},
-       Fill::kActivation,
-       {},
-       {},
-       "rows*kv*d"},
-      {"v_pool",
-       OperandRole::kInOut,
-       DType::kBF16,
-       {"blocks", "16", "kv", "d"},
-       Fill::kActivation,
-       {},
-       {},
-       "rows*kv*d"}};
+  write.operands = {{"k",
+                     OperandRole::kInput,
+                     DType::kBF16,
+                     {"rows", "kv", "d"},
+                     Fill::kActivation,
+                     {},
+                     {},
+                     "written*kv*d"},
+                    {"v",
+                     OperandRole::kInput,
+                     DType::kBF16,
+                     {"rows", "kv", "d"},
+                     Fill::kActivation,
+                     {},
+                     {},
+                     "written*kv*d"},
+                    {"slots", OperandRole::kInput, DType::kI64, {"rows"}, Fill::kPrepared},
+                    {"k_pool",
+                     OperandRole::kInOut,
+                     DType::kBF16,
+                     {"blocks", "16", "kv", "d"},
+                     Fill::kActivation,
+                     {},
+                     {},
+                     "written*kv*d"},
+                    {"v_pool",
+                     OperandRole::kInOut,
+                     DType::kBF16,
+                     {"blocks", "16", "kv", "d"},
+                     Fill::kActivation,
+                     {},
+                     {},
+                     "written*kv*d"}};
   write.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kRowsFitPool};
   write.violations = {{ShapeConstraint::kPositive, {1, 0, 8, 1}},
                       {ShapeConstraint::kRowsFitPool, {17, 1, 8, 1}}};
+  write.derive = [](ShapeKeys& k) { k.Derive("written", k["rows"] - k["rows"] / kSkippedRow); };
   write.prepare = PrepareWrite;
   write.reference = DM_REFERENCE(WriteReference);
   write.oracle = WriteOracle;
   write.tolerance = ExactModel;
   write.flops = NoFlops;
   write.boundary = {{1, 1, 1, 1},   {15, 2, 8, 1},  {16, 2, 8, 1}, {17, 2, 8, 2},
-                    {5, 1, 127, 1}, {6, 1, 128, 1}, {3, 8, 32, 1}};
+                    {5, 1, 127, 1}, {6, 1, 128, 1}, {2, 8, 128, 1}};
   return write;
 }
 
@@ -308,15 +393,18 @@ Operation PagedAttention() {
       {"sinks", OperandRole::kInput, DType::kBF16, {"heads"}, Fill::kActivation, {}, "sink"},
       {"out", OperandRole::kOutput, DType::kBF16, {"rows", "heads", "d"}}};
   attention.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags,
-                           ShapeConstraint::kKvHeadsDivideHeads};
+                           ShapeConstraint::kKvHeadsDivideHeads, ShapeConstraint::kContextInReach};
   attention.violations = {{ShapeConstraint::kPositive, {0, 2, 1, 8, 4, 0, 0, 0}},
                           {ShapeConstraint::kFlags, {1, 2, 1, 8, 4, 0, 2, 0}},
-                          {ShapeConstraint::kKvHeadsDivideHeads, {1, 3, 2, 8, 4, 0, 0, 0}}};
+                          {ShapeConstraint::kKvHeadsDivideHeads, {1, 3, 2, 8, 4, 0, 0, 0}},
+                          {ShapeConstraint::kContextInReach, {1, 1, 1, 8, UINT64_MAX, 0, 0, 0}},
+                          {ShapeConstraint::kContextInReach, {1, 1, 1, 8, 20, UINT64_MAX, 0, 0}}};
   attention.derive = [](ShapeKeys& k) {
     k.Derive("keys", k["ctx"] + k["rows"]);
     // All rows together: from the first row's window to the last row.
     k.Derive("seen",
              k["window"] == 0 ? k["keys"] : std::min(k["keys"], k["rows"] + k["window"] - 1));
+    k.Derive("pairs", VisiblePairs(k));
     k.Derive("table", (k["keys"] + kPageRows - 1) / kPageRows);
     k.Derive("pool", k["table"] + kSpareBlocks);
   };
@@ -332,7 +420,7 @@ Operation PagedAttention() {
                         {17, 5, 1, 64, 17, 16, 1, 0},     {33, 4, 2, 32, 127, 64, 0, 0},
                         {16, 6, 2, 16, 128, 0, 0, 1},     {8, 8, 2, 64, 129, 61, 1, 1},
                         {40, 2, 1, 16, 24, 0, 0, 0},      {4, 4, 4, 128, 509, 128, 0, 0},
-                        {2, 4, 1, 128, 4093, 4096, 1, 0}, {1, 8, 1, 128, 16384, 0, 0, 0}};
+                        {2, 4, 1, 128, 4101, 4096, 1, 0}, {1, 8, 1, 128, 16384, 0, 0, 0}};
   return attention;
 }
 

@@ -30,7 +30,10 @@ OperandValues MarkovReference(const OperationCase& c, const OperandSet& in) {
     const std::span<Storage> e(embedding.data() + row * r, r);
     const std::span<Storage> b(bias.data() + row * v, v);
     walk.Gather(in.Elements<std::uint32_t>("previous")[row], e);
-    walk.Bias(e, std::span(hidden).subspan(row * h, h), b);
+    // A vanilla head reads no hidden row.
+    const std::span<const Storage> y =
+        hidden.empty() ? std::span<const Storage>() : std::span(hidden).subspan(row * h, h);
+    walk.Bias(e, y, b);
     reference::AddInPlace<N>(std::span(logits).subspan(row * v, v), b);
   }
   return {{"embedding", Loaded<N>(embedding)},
@@ -88,11 +91,18 @@ class LatentOracle {
   std::vector<double> state_;
 };
 
+// A latent value that is rounded on the way may fall on the other side of a midpoint, a whole BF16
+// step (2^-7 of it) away: this allows four average ones of the r that are summed.
+double LatentShare(const ShapeKeys& keys) {
+  return keys["type"] == kVanilla ? 0 : std::ldexp(4 / static_cast<double>(keys["r"]), -7);
+}
+
 OracleValues MarkovOracle(const OperationCase& c, const OperandSet& in, Precision precision) {
   const std::size_t v = c["v"], r = c["r"], h = c["h"];
   const std::vector<double> w1 = Doubles(in, "w1"), w2 = Doubles(in, "w2"),
                             hidden = Doubles(in, "hidden"), logits = Doubles(in, "logits");
   LatentOracle latent(c, in, precision);
+  const double share = SingleRound(r).accumulation + LatentShare(c.keys);
   OracleTensor embedding, bias, biased;
   for (std::size_t row = 0; row < c["rows"]; ++row) {
     const std::uint64_t previous = in.Elements<std::uint32_t>("previous")[row];
@@ -105,7 +115,11 @@ OracleValues MarkovOracle(const OperationCase& c, const OperandSet& in, Precisio
       bias.values.push_back(step.values[i]);
       bias.magnitudes.push_back(step.magnitudes[i]);
       biased.values.push_back(logits[row * v + i] + RoundTo(precision, step.values[i]));
-      biased.magnitudes.push_back(step.magnitudes[i]);
+      biased.magnitudes.push_back(
+          precision == Precision::kExact
+              ? std::abs(logits[row * v + i]) + step.magnitudes[i]
+              // How far the stored bias may be off: a step of BF16, and the error of its sum.
+              : Spacing(step.values[i], UlpUnit::kBf16) + share * step.magnitudes[i]);
     }
   }
   return {{"embedding", std::move(embedding)},
@@ -113,12 +127,12 @@ OracleValues MarkovOracle(const OperationCase& c, const OperandSet& in, Precisio
           {"logits", std::move(biased)}};
 }
 
-// A value rounded inside an operation may fall on the other side of a midpoint, a whole BF16 step
-// (2^-7 of it) away: gates and states under the gated and rnn heads, the bias under the logits.
 ErrorModel MarkovModel(const ShapeKeys& keys, std::string_view output) {
   if (output == "embedding") return Exact();
   ErrorModel model = SingleRound(keys["r"]);
-  if (output == "logits" || keys["type"] != kVanilla) model.accumulation += std::ldexp(1, -7);
+  if (output == "bias") model.accumulation += LatentShare(keys);
+  // The magnitudes are already what the bias may be off by, see MarkovOracle.
+  if (output == "logits") model.accumulation = 1;
   return model;
 }
 
@@ -159,7 +173,7 @@ Operation MarkovStep() {
   markov.zero_ok = {"type"};
   markov.operands = {
       {"previous", OperandRole::kInput, DType::kU32, {"rows"}, Fill::kIds, "v"},
-      {"hidden", OperandRole::kInput, DType::kBF16, {"rows", "h"}, Fill::kActivation},
+      {"hidden", OperandRole::kInput, DType::kBF16, {"rows", "h"}, Fill::kActivation, {}, "type"},
       {"w1", OperandRole::kInput, DType::kBF16, {"v", "r"}, Fill::kActivation, {}, {}, "rows*r"},
       {"w2", OperandRole::kInput, DType::kBF16, {"v", "r"}, Fill::kWeight},
       {"gate_proj",

@@ -143,7 +143,7 @@ std::vector<Operation> MlpOperations() {
   silu.tolerance = ElementwiseModel;
   silu.flops = [](const ShapeKeys& k) { return 5.0 * static_cast<double>(k["rows"] * k["width"]); };
   silu.boundary = {{1, 1},    {7, 127},  {8, 128},   {17, 129}, {4, 511},
-                   {3, 1024}, {5, 1031}, {1, 17408}, {1, 9728}};
+                   {3, 1024}, {5, 1031}, {1, 18432}, {1, 9728}};
 
   Operation add = silu;
   add.name = "residual_add";

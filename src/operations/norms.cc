@@ -143,10 +143,16 @@ std::vector<Operation> NormOperations() {
   rope.rule = "4.3";
   rope.keys = {"rows", "heads", "d", "rotary", "half_head"};
   rope.flags = {"half_head"};
-  rope.operands = {
-      {"x", OperandRole::kInOut, DType::kBF16, {"rows", "heads", "d"}, Fill::kActivation},
-      {"frequency", OperandRole::kInput, DType::kF32, {"rotary/2"}, Fill::kPrepared},
-      {"positions", OperandRole::kInput, DType::kI32, {"rows"}, Fill::kPrepared}};
+  rope.operands = {{"x",
+                    OperandRole::kInOut,
+                    DType::kBF16,
+                    {"rows", "heads", "d"},
+                    Fill::kActivation,
+                    {},
+                    {},
+                    "2*rows*heads*rotary"},
+                   {"frequency", OperandRole::kInput, DType::kF32, {"rotary/2"}, Fill::kPrepared},
+                   {"positions", OperandRole::kInput, DType::kI32, {"rows"}, Fill::kPrepared}};
   rope.attributes = {{"theta", kTheta}, {"amplitude", kAmplitude}};
   rope.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags,
                       ShapeConstraint::kRotaryEven, ShapeConstraint::kRotaryWithinHead};

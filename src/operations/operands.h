@@ -41,8 +41,8 @@ struct OperandSpec {
   std::vector<std::string_view> shape;  // expressions over the keys (shape_expression.h)
   Fill fill = Fill::kPoison;
   std::string_view limit = {};    // kIds: an expression
-  std::string_view when = {};     // a flag: the operand exists only where it is 1
-  std::string_view touched = {};  // elements used, where they are not all: an expression
+  std::string_view when = {};     // a key or derived size: the operand exists where it is not 0
+  std::string_view touched = {};  // elements that must move, where they are not all: an expression
 };
 
 struct Operand {

@@ -54,6 +54,8 @@ std::string_view ConstraintText(ShapeConstraint constraint) {
       return "band divides rows";
     case ShapeConstraint::kRowsFitPool:
       return "rows is at most 16 times blocks";
+    case ShapeConstraint::kContextInReach:
+      return "ctx, rows and window are at most 2^24";
     case ShapeConstraint::kRoomForCandidates:
       return "v is at least 48";
     case ShapeConstraint::kKnownHeadType:
@@ -79,6 +81,11 @@ bool Holds(ShapeConstraint constraint, const ShapeKeys& keys) {
       return keys["band"] > 0 && keys["rows"] % keys["band"] == 0;
     case ShapeConstraint::kRowsFitPool:
       return keys["blocks"] > 0 && (keys["rows"] - 1) / 16 < keys["blocks"];
+    case ShapeConstraint::kContextInReach: {
+      constexpr std::uint64_t kReach = std::uint64_t{1} << 24;
+      return keys["ctx"] <= kReach && keys["rows"] <= kReach &&
+             (!keys.Has("window") || keys["window"] <= kReach);
+    }
     case ShapeConstraint::kRoomForCandidates:
       return keys["v"] >= 48;
     case ShapeConstraint::kKnownHeadType:
@@ -179,7 +186,7 @@ StatusOr<std::uint64_t> TrafficBytes(const OperationCase& c) {
       DM_ASSIGN_OR_RETURN(const std::uint64_t touched, EvaluateDim(spec.touched, c.keys));
       elements = touched;
     }
-    // Read and written, where `touched` does not say that only the written part matters.
+    // Read and written; `touched` counts both itself.
     const bool twice = spec.role == OperandRole::kInOut && spec.touched.empty();
     total = total + elements * (DTypeBits(spec.dtype) / 8) * (twice ? 2 : 1);
   }

@@ -46,8 +46,9 @@ enum class ShapeConstraint {
   kRotaryWithinHead,    // rotary <= d
   kBandDividesRows,     // rows mod band = 0
   kRowsFitPool,         // rows <= 16 * blocks: every row has a slot of its own
-  kRoomForCandidates,   // v >= 48: the test data place 16 different candidates
-  kKnownHeadType,       // type is 0 (vanilla), 1 (gated) or 2 (rnn)
+  kContextInReach,     // ctx, rows and window are at most 2^24: positions and slots fit their types
+  kRoomForCandidates,  // v >= 48: the test data place 16 different candidates
+  kKnownHeadType,      // type is 0 (vanilla), 1 (gated) or 2 (rnn)
 };
 // "kv divides heads".
 std::string_view ConstraintText(ShapeConstraint constraint);

@@ -1,7 +1,9 @@
 // Embedding, linear layers and the copies around them.
+#include <algorithm>
 #include <cmath>
 
 #include "src/operations/support.h"
+#include "src/reference/copies.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
 
@@ -61,11 +63,13 @@ OracleValues EmbedOracle(const OperationCase& c, const OperandSet& in, Precision
   return {{"out", Copied(std::move(out))}};
 }
 
-// Every other row is a mask row, whose id is the last of the vocabulary.
+// With a mask embedding every other row is a mask row, whose id is the last of the vocabulary.
 void PrepareEmbed(const OperationCase& c, OperandSet& operands) {
+  if (c["mask"] == 0) return;
   const std::span<std::uint32_t> ids = operands.MutableElements<std::uint32_t>("ids");
-  for (std::size_t row = 1; row < ids.size(); row += 2) {
-    ids[row] = static_cast<std::uint32_t>(c["v"] - 1);
+  const auto mask = static_cast<std::uint32_t>(c["v"] - 1);
+  for (std::size_t row = 0; row < ids.size(); ++row) {
+    ids[row] = row % 2 == 1 ? mask : ids[row] % std::max(1u, mask);
   }
 }
 
@@ -73,11 +77,9 @@ template <typename N>
 OperandValues LinearReference(const OperationCase& c, const OperandSet& in) {
   std::vector<typename N::Storage> out(c["rows"] * c["n"]);
   const std::vector<typename N::Storage> x = Stored<N>(in, "x");
-  const auto epilogue = [&](double z) {
-    if (c["cap"] == 0) return z;
-    const double cap = c.operation->attribute("softcap");
-    return cap * std::tanh(z * c.operation->attribute("multiplier") / cap);
-  };
+  const double multiplier = c["cap"] == 1 ? c.operation->attribute("multiplier") : 1;
+  const double cap = c["cap"] == 1 ? c.operation->attribute("softcap") : 0;
+  const auto epilogue = [&](double z) { return reference::CappedLogit(z, multiplier, cap); };
   reference::Linear<N>(x, c["rows"], Matrix(in, "weight"), in.Elements<BFloat16>("bias"),
                        out.data(), c["n"], epilogue);
   return {{"y", Loaded<N>(out)}};
@@ -99,14 +101,14 @@ OracleValues LinearCaseOracle(const OperationCase& c, const OperandSet& in, Prec
 ErrorModel LinearModel(const ShapeKeys& keys, std::string_view) { return SingleRound(keys["k"]); }
 
 template <typename N>
-OperandValues GatherReference(const OperationCase&, const OperandSet& in) {
+OperandValues GatherReference(const OperationCase& c, const OperandSet& in) {
   const Bf16Matrix table = Matrix(in, "table");
-  std::vector<double> out;
-  for (const std::uint32_t index : in.Elements<std::uint32_t>("index")) {
-    for (const BFloat16 value : table.row(index))
-      out.push_back(N::Load(N::Store(value.ToDouble())));
+  const std::span<const std::uint32_t> index = in.Elements<std::uint32_t>("index");
+  std::vector<typename N::Storage> out(c["rows"] * c["width"]);
+  for (std::size_t row = 0; row < index.size(); ++row) {
+    reference::CopyRow<N>(table.row(index[row]), {out.data() + row * c["width"], c["width"]});
   }
-  return {{"out", std::move(out)}};
+  return {{"out", Loaded<N>(out)}};
 }
 
 OracleValues GatherOracle(const OperationCase& c, const OperandSet& in, Precision) {
@@ -123,16 +125,16 @@ OracleValues GatherOracle(const OperationCase& c, const OperandSet& in, Precisio
 template <typename N>
 OperandValues SplitReference(const OperationCase& c, const OperandSet& in) {
   const std::vector<typename N::Storage> fused = Stored<N>(in, "fused");
-  const std::size_t width = c["kv"];
-  std::vector<double> k, v;
-  for (std::size_t layer = 0; layer < c["layers"]; ++layer) {
-    for (std::size_t row = 0; row < c["rows"]; ++row) {
-      const auto* const at = fused.data() + (row * c["layers"] + layer) * 2 * width;
-      for (std::size_t i = 0; i < width; ++i) k.push_back(N::Load(at[i]));
-      for (std::size_t i = 0; i < width; ++i) v.push_back(N::Load(at[width + i]));
-    }
+  const std::size_t rows = c["rows"], layers = c["layers"], width = c["kv"];
+  std::vector<typename N::Storage> k(layers * rows * width), v(k.size());
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    const std::size_t at = layer * rows * width;
+    reference::CopyFusedPart(fused.data(), rows, layers, width, layer, reference::FusedPart::kKey,
+                             k.data() + at);
+    reference::CopyFusedPart(fused.data(), rows, layers, width, layer, reference::FusedPart::kValue,
+                             v.data() + at);
   }
-  return {{"k", std::move(k)}, {"v", std::move(v)}};
+  return {{"k", Loaded<N>(k)}, {"v", Loaded<N>(v)}};
 }
 
 OracleValues SplitOracle(const OperationCase& c, const OperandSet& in, Precision) {
@@ -160,13 +162,23 @@ std::vector<Operation> ProjectionOperations() {
   embed.flags = {"mask"};
   embed.operands = {
       {"ids", OperandRole::kInput, DType::kU32, {"rows"}, Fill::kIds, "v"},
-      {"table", OperandRole::kInput, DType::kBF16, {"v", "h"}, Fill::kActivation, {}, {}, "rows*h"},
+      {"table",
+       OperandRole::kInput,
+       DType::kBF16,
+       {"v", "h"},
+       Fill::kActivation,
+       {},
+       {},
+       "looked_up*h"},
       {"mask_embedding", OperandRole::kInput, DType::kBF16, {"h"}, Fill::kActivation, {}, "mask"},
       {"out", OperandRole::kOutput, DType::kBF16, {"rows", "h"}}};
   embed.attributes = {{"scale", kEmbeddingScale}};
   embed.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags};
   embed.violations = {{ShapeConstraint::kPositive, {0, 7, 8, 0}},
                       {ShapeConstraint::kFlags, {1, 7, 8, 2}}};
+  embed.derive = [](ShapeKeys& k) {
+    k.Derive("looked_up", k["mask"] == 1 ? k["rows"] - k["rows"] / 2 : k["rows"]);
+  };
   embed.prepare = PrepareEmbed;
   embed.reference = DM_REFERENCE(EmbedReference);
   embed.oracle = EmbedOracle;
@@ -224,7 +236,7 @@ std::vector<Operation> ProjectionOperations() {
   gather.oracle = GatherOracle;
   gather.tolerance = ExactModel;
   gather.flops = NoFlops;
-  gather.boundary = {{1, 1, 1}, {255, 300, 3}, {256, 300, 4}, {257, 300, 5}, {1, 101, 35840}};
+  gather.boundary = {{1, 1, 1}, {255, 300, 3}, {256, 300, 4}, {257, 300, 5}, {1, 101, 43008}};
 
   Operation split;
   split.name = "kv_split";
@@ -241,7 +253,7 @@ std::vector<Operation> ProjectionOperations() {
   split.oracle = SplitOracle;
   split.tolerance = ExactModel;
   split.flops = NoFlops;
-  split.boundary = {{1, 1, 1}, {7, 2, 16}, {17, 5, 24}, {1, 5, 1024}, {1, 8, 512}};
+  split.boundary = {{1, 1, 1}, {7, 2, 16}, {17, 5, 24}, {1, 6, 1024}, {1, 8, 512}};
   return {std::move(embed), std::move(gather), std::move(linear), std::move(split)};
 }
 

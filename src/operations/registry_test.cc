@@ -133,6 +133,58 @@ TEST(Operation, TrafficAndFlopsCountWhatMustMove) {
   EXPECT_EQ(TrafficBytes(attention).value(), 2u * (2 * 32) + 2u * 2 * (5 * 8) + 4u * (7 + 3));
 }
 
+std::uint64_t Traffic(std::string_view id) { return TrafficBytes(FindCase(id).value()).value(); }
+double Flops(std::string_view id) {
+  const OperationCase c = FindCase(id).value();
+  return c.operation->flops(c.keys);
+}
+
+// What is not used does not move. All hand-counted.
+TEST(Operation, OnlyWhatIsUsedMoves) {
+  // Rows 1 and 3 of four are mask rows: ids, two table rows, the mask embedding, four rows out.
+  EXPECT_EQ(Traffic("op/embed/rows=4,v=100,h=8,mask=1/bf16"), 4u * 4 + 2u * (2 * 8 + 8 + 4 * 8));
+  // 64 of 128 elements of a head turn, read and written; table and positions.
+  EXPECT_EQ(Traffic("op/rope/rows=2,heads=3,d=128,rotary=64,half_head=0/bf16"),
+            2u * (2 * 2 * 3 * 64) + 4u * 32 + 4u * 2);
+  // The fifth of six rows is skipped: K and V read and written, and six slots read.
+  EXPECT_EQ(Traffic("op/kv_write/rows=6,kv=2,d=8,blocks=1/bf16"), 2u * (4 * 5 * 16) + 8u * 6);
+  // A vanilla head reads no hidden row: previous, rows of w1, w2, embedding, bias, logits twice.
+  EXPECT_EQ(Traffic("op/markov_step/rows=2,v=50,r=4,h=8,type=0/bf16"),
+            4u * 2 + 2u * (2 * 4 + 50 * 4 + 2 * 4 + 2 * 50 + 2 * 2 * 50));
+  // Two bands of eight rows at 12 and 9: entries 0 and 1 of both tables.
+  EXPECT_EQ(Traffic("op/slot_fill/rows=16,band=8,ctx=12/bf16"), 4u * 4 + 4u * 2 + 8u * 16);
+  // Row 0 of each band is no draft: 3 rows of candidates and codes.
+  EXPECT_EQ(Traffic("op/selector_walk/rows=4,band=4,v=64,r=2/bf16"),
+            3u * 16 * (4 + 4) + 2u * 3 * 2 + 4u + 2u * (3 * 2 + 3 * 16 * 2) + 4u * 4 + 4u * 3 * 16);
+}
+
+// Rows 0 and 1 see 4 keys each of a causal window of 4; without a window all 102.
+TEST(Operation, AttentionCountsThePairsThatSeeEachOther) {
+  EXPECT_EQ(
+      Flops("op/paged_attention/rows=2,heads=2,kv=1,d=8,ctx=100,window=4,causal=1,sink=0/bf16"),
+      4.0 * 2 * 8 * 8);
+  EXPECT_EQ(
+      Flops("op/paged_attention/rows=2,heads=2,kv=1,d=8,ctx=100,window=0,causal=0,sink=0/bf16"),
+      4.0 * 2 * 8 * 204);
+  // Two-sided: row 0 sees 3 before, itself and row 1; row 1 sees 3 before and itself.
+  EXPECT_EQ(
+      Flops("op/paged_attention/rows=2,heads=2,kv=1,d=8,ctx=100,window=4,causal=0,sink=0/bf16"),
+      4.0 * 2 * 8 * 9);
+}
+
+// Sizes near 2^64 are refused before anything is derived from them.
+TEST(Registry, AbsurdSizesAreRefused) {
+  for (const char* const id :
+       {"op/slot_fill/rows=1,band=1,ctx=18446744073709551615/bf16",
+        "op/paged_attention/rows=2,heads=1,kv=1,d=1,ctx=18446744073709551615,window=0,causal=0,"
+        "sink=0/bf16",
+        "op/paged_attention/rows=1,heads=1,kv=1,d=1,ctx=20,window=18446744073709551615,causal=0,"
+        "sink=0/bf16",
+        "op/slot_fill/rows=1,band=1,ctx=4294967300/bf16"}) {
+    EXPECT_THAT(FindCase(id), StatusIs(StatusCode::kInvalidArgument, HasSubstr("2^24"))) << id;
+  }
+}
+
 TEST(Operation, KnowsItsAttributesAndOperands) {
   const Operation* const norm = FindOperation("rms_norm");
   EXPECT_EQ(norm->attribute("epsilon"), 1e-5);

@@ -116,7 +116,7 @@ OperandValues WalkReference(const OperationCase& c, const OperandSet& in) {
     const std::vector<double> scores = reference::SelectorScores<N>(
         candidates, static_cast<std::uint32_t>(tokens.back()),
         std::span(hidden).subspan(row * rank, rank), predecessor, successor);
-    tokens.push_back(candidates.ids[reference::ArgMax<reference::ExactNumeric>(scores)]);
+    tokens.push_back(reference::ChooseCandidate(candidates, scores));
     result["scores"].insert(result["scores"].end(), scores.begin(), scores.end());
   }
   return result;
@@ -191,9 +191,30 @@ Operation SelectorWalk() {
   walk.summary = "greedy walk over the candidates of each row, each given its predecessor";
   walk.rule = "7.2";
   walk.keys = {"rows", "band", "v", "r"};
-  walk.operands = {{"values", OperandRole::kInput, DType::kF32, {"rows", "16"}, Fill::kPrepared},
-                   {"ids", OperandRole::kInput, DType::kU32, {"rows", "16"}, Fill::kPrepared},
-                   {"hidden", OperandRole::kInput, DType::kBF16, {"rows", "r"}, Fill::kActivation},
+  walk.operands = {{"values",
+                    OperandRole::kInput,
+                    DType::kF32,
+                    {"rows", "16"},
+                    Fill::kPrepared,
+                    {},
+                    {},
+                    "drafts*16"},
+                   {"ids",
+                    OperandRole::kInput,
+                    DType::kU32,
+                    {"rows", "16"},
+                    Fill::kPrepared,
+                    {},
+                    {},
+                    "drafts*16"},
+                   {"hidden",
+                    OperandRole::kInput,
+                    DType::kBF16,
+                    {"rows", "r"},
+                    Fill::kActivation,
+                    {},
+                    {},
+                    "drafts*r"},
                    {"anchors", OperandRole::kInput, DType::kU32, {"bands"}, Fill::kIds, "v"},
                    {"predecessor",
                     OperandRole::kInput,
@@ -235,8 +256,8 @@ Operation SelectorWalk() {
   walk.flops = [](const ShapeKeys& k) {
     return static_cast<double>(k["drafts"] * k["r"]) * (1 + 2.0 * kTop);
   };
-  walk.boundary = {{2, 2, 48, 1},      {7, 7, 101, 127}, {16, 8, 128, 128},
-                   {17, 17, 509, 129}, {32, 8, 257, 64}, {8, 8, 4099, 256}};
+  walk.boundary = {{2, 2, 48, 1},    {7, 7, 101, 127},  {16, 8, 128, 128}, {17, 17, 509, 129},
+                   {32, 8, 257, 64}, {8, 8, 4099, 256}, {2, 2, 262144, 2}};
   return walk;
 }
 
@@ -258,7 +279,7 @@ std::vector<Operation> TokenOperations() {
   argmax.tolerance = ExactModel;
   argmax.flops = NoFlops;
   argmax.boundary = {{1, 1},    {7, 127},  {8, 128},    {17, 129},   {4, 1023},
-                     {4, 1024}, {4, 1025}, {16, 32749}, {4, 151936}, {2, 248320}};
+                     {4, 1024}, {4, 1025}, {16, 32749}, {4, 151936}, {2, 262144}};
 
   Operation top = argmax;
   top.name = "top16";
@@ -270,7 +291,7 @@ std::vector<Operation> TokenOperations() {
   top.reference = DM_REFERENCE(TopReference);
   top.oracle = TopOracle;
   top.boundary = {{1, 1},    {4, 15},   {4, 16},     {4, 17},     {7, 127},   {8, 128},
-                  {17, 129}, {4, 1025}, {16, 32749}, {4, 151936}, {2, 248320}};
+                  {17, 129}, {4, 1025}, {16, 32749}, {4, 151936}, {2, 262144}};
   return {std::move(argmax), std::move(top), SelectorWalk()};
 }
 

@@ -54,6 +54,13 @@ void EmbedRow(std::span<const BFloat16> embedding, double scale,
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = N::Store(embedding[i].ToDouble() * scale);
 }
 
+// What the multiplier and the softcap make of a logit's unrounded accumulator, in that order (spec/drafter.md
+// section 5); a cap of 0 is none.
+inline double CappedLogit(double accumulator, double multiplier, double cap) {
+  const double scaled = accumulator * multiplier;
+  return cap > 0 ? cap * std::tanh(scaled / cap) : scaled;
+}
+
 // The values below which nothing is selected, and the id of a row without any candidate
 // (spec/drafter.md section 5).
 inline constexpr double kNoCandidate = -1e30;

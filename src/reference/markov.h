@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "src/reference/copies.h"
 #include "src/reference/linear.h"
 #include "src/reference/numeric.h"
 #include "src/weights/weights.h"
@@ -29,8 +30,7 @@ class MarkovWalk {
   // The embedding of the previous token, as the step and the confidence head read it: an exact
   // copy.
   void Gather(std::uint32_t previous, std::span<Storage> embedding) const {
-    const std::span<const BFloat16> row = weights_.w1.row(previous);
-    for (std::size_t r = 0; r < row.size(); ++r) embedding[r] = N::Store(row[r].ToDouble());
+    CopyRow<N>(weights_.w1.row(previous), embedding);
   }
 
   // The bias b_j over the vocabulary, rounded once as the output of its linear layer. `hidden` is

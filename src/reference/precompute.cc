@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "src/reference/copies.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
 #include "src/scratch/dflash_borrows.h"
@@ -57,7 +58,7 @@ void ContextPrecompute<N>::CopyTaps(std::span<const PassRow> rows, Storage* out)
   const std::size_t width = config_.tap_width();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::span<const BFloat16> taps = rows[i].band->taps.subspan(rows[i].index * width, width);
-    for (std::size_t e = 0; e < width; ++e) out[i * width + e] = N::Store(taps[e].ToDouble());
+    CopyRow<N>(taps, {out + i * width, width});
   }
 }
 
@@ -110,8 +111,8 @@ void ContextPrecompute<N>::ProjectKeysAndValues(std::span<const PassRow> rows,
     Linear<N>(normed, n, w.k_proj, w.k_bias.values(), fused, fused_width);
     Linear<N>(normed, n, w.v_proj, w.v_bias.values(), fused + kv_dim, fused_width);
     const std::span<Storage> keys(key_stage + l * n * kv_dim, n * kv_dim);
+    CopyFusedPart(b.fused_kv_out, n, layers, kv_dim, l, FusedPart::kKey, keys.data());
     for (std::size_t i = 0; i < n; ++i) {
-      std::copy_n(fused + i * fused_width, kv_dim, &keys[i * kv_dim]);
       b.SetBorrowedPosition(l * n + i, rows[i].band->context_positions[rows[i].index]);
     }
     RmsNorm<N>(keys, n * heads, d, w.k_norm.values(), config_.rms_norm_eps, keys);
@@ -143,10 +144,7 @@ void ContextPrecompute<N>::Pass(std::span<const PassRow> rows, std::span<const S
   ProjectKeysAndValues(rows, recorder);
   for (std::size_t l = 0; l < layers; ++l) {
     // Borrowed: the V stage [n, kv_dim] in v_buf, one layer after the other.
-    for (std::size_t i = 0; i < n; ++i) {
-      std::copy_n(b.fused_kv_out + (i * layers + l) * 2 * kv_dim + kv_dim, kv_dim,
-                  b.v_buf + i * kv_dim);
-    }
+    CopyFusedPart(b.fused_kv_out, n, layers, kv_dim, l, FusedPart::kValue, b.v_buf);
     for (std::size_t i = 0; i < n; ++i) {
       cache.Write(l, b.Slot(i), {b.mlp_intermediate + (l * n + i) * kv_dim, kv_dim},
                   {b.v_buf + i * kv_dim, kv_dim});

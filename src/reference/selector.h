@@ -66,6 +66,11 @@ std::vector<double> SelectorScores(const Candidates& candidates, std::uint32_t p
   return scores;
 }
 
+// The candidate that the walk takes: greedy, not Viterbi; the smallest k wins a tie.
+inline std::uint32_t ChooseCandidate(const Candidates& candidates, std::span<const double> scores) {
+  return candidates.ids[ArgMax<ExactNumeric>(scores)];
+}
+
 }  // namespace draftmark::reference
 
 #endif  // DRAFTMARK_SRC_REFERENCE_SELECTOR_H_

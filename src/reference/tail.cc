@@ -56,8 +56,7 @@ void Tail<N>::Selector(std::size_t band, std::size_t first, std::size_t width,
     }
     const std::vector<double> score = SelectorScores<N>(
         candidates, previous, {hidden + j * rank, rank}, w.predecessor, w.successor);
-    // Greedy, not Viterbi; the smallest k wins a tie.
-    previous = b.sel_idx[row * count + ArgMax<ExactNumeric>(score)];
+    previous = ChooseCandidate(candidates, score);
     b.draft_tokens_dev[row] = previous;
     result.margin.push_back(Margin<ExactNumeric>(score));
     Append(ids, candidates.ids);
@@ -120,10 +119,7 @@ StatusOr<std::vector<BlockResult>> Tail<N>::Run(std::span<const BandView> bands,
   const double multiplier = config_.output_multiplier;
   const double cap = config_.final_logit_softcapping.value_or(0);
   Linear<N>({b.norm_buf, rows * h}, rows, weights_.lm_head, {}, b.logits, vocabulary,
-            [&](double z) {
-              const double scaled = z * multiplier;
-              return cap > 0 ? cap * std::tanh(scaled / cap) : scaled;
-            });
+            [&](double z) { return CappedLogit(z, multiplier, cap); });
   recorder.EmitRows("logits", {vocabulary}, bands, {b.logits, rows * vocabulary});
 
   std::vector<BlockResult> results(bands.size());

@@ -60,7 +60,7 @@ StatusOr<Json> GeneratedConfig(const DraftOptions& options) {
       if (only || entry.value("name", "") == options.entry) json = OrderedJson(entry);
     }
   }
-  AddGeneratedSteps(json, options.entry + options.config, options.context, config.vocab_size,
+  AddGeneratedSteps(json, fmt::format("seed {}", options.seed), options.context, config.vocab_size,
                     {.seed = options.seed});
   return Json(json);
 }

@@ -1,4 +1,4 @@
-#include "conformance/expectations/wildcard.h"
+#include "src/base/wildcard.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // Patterns in which `*` stands for any text, also none; everything else stands for itself.
-#ifndef DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
-#define DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
+// Pure functions, thread-safe.
+#ifndef DRAFTMARK_SRC_BASE_WILDCARD_H_
+#define DRAFTMARK_SRC_BASE_WILDCARD_H_
 
 #include <string_view>
 
@@ -13,4 +14,4 @@ bool WildcardsOverlap(std::string_view a, std::string_view b);
 
 }  // namespace draftmark
 
-#endif  // DRAFTMARK_CONFORMANCE_EXPECTATIONS_WILDCARD_H_
+#endif  // DRAFTMARK_SRC_BASE_WILDCARD_H_
