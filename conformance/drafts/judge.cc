@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "conformance/plain/forward.h"
 #include "conformance/plain/sound_run.h"
 #include "src/backend/stages.h"
 #include "src/compare/tolerance.h"
@@ -51,9 +52,10 @@ Bound Bf16Bound(const DrafterCase& drafter_case, std::size_t step, const std::st
     const double bound = stage == "logits" ? kEndToEndLogitError : kEndToEndError;
     const auto sound = bounds.sound_errors.find(stage);
     if (sound != bounds.sound_errors.end() && sound->second > bound) {
-      return {kTorchErrorShare * sound->second,
-              fmt::format("{} x {:.6g} (a sound run's error, beyond T4's {})", kTorchErrorShare,
-                          sound->second, bound)};
+      // As with a recorded error, whose cap it keeps.
+      return {kTorchErrorShare * kTorchErrorCap,
+              fmt::format("{} x {} (a sound run's error is {:.6g}, beyond T4's {})",
+                          kTorchErrorShare, kTorchErrorCap, sound->second, bound)};
     }
     return {bound, "T4, no PyTorch error recorded"};
   }
@@ -97,6 +99,9 @@ void JudgeBf16Values(const DrafterCase& drafter_case, const StepBounds& bounds,
   }
 }
 
+constexpr std::string_view kNoLocalOracle =
+    "cannot be told from the run's own earlier stages: one is missing or misshapen";
+
 // Empty if every element lies within what its local oracle allows; else the worst one.
 std::string NotFromOwnInputs(const TappedStage& got, const LocalStage& local) {
   if (got.values.size() != local.oracle.size()) return "";
@@ -113,17 +118,11 @@ std::string NotFromOwnInputs(const TappedStage& got, const LocalStage& local) {
       got.values.size());
 }
 
-// Stages that are stored as BF16 whatever path a run takes. The others are ids, or FP32 scores and gaps.
-bool IsStoredAsBf16(std::string_view stage) {
-  return !IsIdStage(stage) && stage != "margin" && stage != "selector.scores" &&
-         stage != "selector.topk_gap";
-}
-
 // A failed verdict if a tapped stage holds a value that BF16 cannot.
 std::optional<StageVerdict> NotRepresentable(std::size_t step, const std::string& stage,
                                              const TappedStage& got) {
   const std::optional<std::uint64_t> bad =
-      IsStoredAsBf16(stage) ? FirstNotBf16(got.values) : std::nullopt;
+      plain::IsBf16Stage(stage) ? FirstNotBf16(got.values) : std::nullopt;
   if (!bad) return std::nullopt;
   StageVerdict verdict;
   verdict.step = step;
@@ -190,7 +189,7 @@ StageVerdict JudgeByOwnStages(const DrafterCase& drafter_case, std::size_t step,
   if (!verdict.passed()) return verdict;
   const auto own = local.find(stage);
   if (own == local.end()) {
-    verdict.Fail(FailureKind::kOwnStages, "a stage that it follows from is missing or misshapen");
+    verdict.Fail(FailureKind::kOwnStages, std::string(kNoLocalOracle));
     return verdict;
   }
   const TappedStage& got = tapped.find(stage)->second;
@@ -239,7 +238,10 @@ StatusOr<StageVerdict> JudgeStage(const DrafterCase& drafter_case, const Drafter
     return verdict;
   }
   JudgeBf16Values(drafter_case, bounds, verdict);
-  if (const auto own = local.find(stage); verdict.passed() && own != local.end()) {
+  if (!verdict.passed()) return verdict;
+  if (const auto own = local.find(stage); own == local.end()) {
+    verdict.Fail(FailureKind::kOwnStages, std::string(kNoLocalOracle));
+  } else {
     if (std::string wrong = NotFromOwnInputs(found, own->second); !wrong.empty()) {
       verdict.Fail(FailureKind::kOwnStages, std::move(wrong));
     }

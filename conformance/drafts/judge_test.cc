@@ -180,8 +180,12 @@ TEST(JudgeTest, TheFloat64FcRoundedOncePasses) {
   TappedStages tapped;
   tapped["fc"] = {expected.shape, expected.values};
   for (double& value : tapped["fc"].values) value = BFloat16::FromDouble(value).ToDouble();
-  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, WeightsOf(drafter_case), 0,
-                                                         Precision::kBf16, tapped, {}, {}));
+  const DrafterWeights weights = WeightsOf(drafter_case);
+  DM_ASSERT_OK_AND_ASSIGN(
+      const auto oracle,
+      LocalOracle::Open(drafter_case, weights, Precision::kBf16, Accumulation::kFloat64));
+  DM_ASSERT_OK_AND_ASSIGN(const auto verdicts, JudgeStep(drafter_case, weights, 0, Precision::kBf16,
+                                                         tapped, oracle->Step(0, tapped), {}));
   EXPECT_TRUE(verdicts.front().passed()) << verdicts.front().failure;
 }
 
