@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "conformance/plain/sound_run.h"
 #include "src/backend/stages.h"
 #include "src/tensor/bfloat16.h"
 
@@ -122,19 +123,12 @@ class Search {
     return OkStatus();
   }
 
-  // B = 1.5 times the largest logit error of a BF16 run that makes no mistake.
   Status MeasureSoundRun() {
-    plain::Recorder exact(plain::Rounding::kNothing);
-    plain::Recorder rounded(plain::Rounding::kBf16);
-    DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {}, exact));
-    DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_}, rounded));
-    for (const auto& [id, values] : exact.values()) {
-      if (id.stage != "logits") continue;
-      const std::vector<double>& other = rounded.values().at(id);
-      double largest = 0;
-      for (std::size_t i = 0; i < values.size(); ++i)
-        largest = std::max(largest, std::abs(values[i] - other[i]));
-      bounds_[{id.step, id.band}] = 1.5 * largest;
+    DM_ASSIGN_OR_RETURN(const plain::SoundErrors errors,
+                        plain::MeasureSoundRun(config_, weights_, bands_, &products_));
+    for (const auto& [id, error] : errors) {
+      if (id.stage == "logits")
+        bounds_[{id.step, id.band}] = plain::kLogitBoundShare * error.largest;
     }
     return OkStatus();
   }

@@ -4,7 +4,7 @@
 
 `rounding` is "bf16" (one rounding at each of the normative points), "hf" (the chains of a PyTorch
 BF16 model) or "none". `bug` is the name of one mistake of conformance/plain/mistakes.h, two joined
-by "+", one of UNLISTED, or None. `bands` is a list of lists of steps:
+by "+", one of UNLISTED or LOCATED, or None. `bands` is a list of lists of steps:
 {"hidden": [n, L_t * h_t], "tokens": [gamma], "start": int, "drop": int}.
 """
 
@@ -15,6 +15,9 @@ import numpy as np
 from numpy_heads import Heads, bf16, sigmoid
 
 UNLISTED = ("x-scores-times-1.1", "x-up-tanh", "x-residual-0.9", "x-heads-reversed", "x-logits-of-next-row")
+# Mutants of spec/drafter.md section 13 that depend on what the inputs do not say: mutants.cc calls them located.
+LOCATED = {"x-rejected-taps-appended": "M2", "x-slots-read-as-i64": "M11", "x-negative-slot-written": "M13",
+           "x-nan-of-padded-rows": "M19", "x-stale-graph-rows": "M21"}
 
 
 class Drafter(Heads):
@@ -287,7 +290,21 @@ class Drafter(Heads):
             for kv, block in zip(state["kv"], state["block"]):
                 for i in (0, 1):
                     kv[i] = np.concatenate([kv[i], block[i]])
+        if self.is_("x-rejected-taps-appended"):
+            self.append_rejected(state, step)
         self.tail(put, x, tokens, band, step, bands)
+
+    def append_rejected(self, state, step):
+        """Context rows after the verified ones, of taps that are not in the inputs."""
+        rows = 3
+        taps = bf16(np.random.default_rng(step).normal(0, self.c["tap_scale"], (rows, self.c["taps"] * self.c["h_t"])))
+        hidden = self.rms(self.linear(taps, self.w["fc"]), self.w["hidden_norm"])
+        positions = list(range(self.p0, self.p0 + rows))
+        for l, kv in enumerate(state["kv"]):
+            k, v = (t.reshape(rows, -1, self.c["d"]) for t in self.context_kv(l, hidden))
+            k = self.rope(self.head_norm(k, self.w["layers"][l]["k_norm"]), positions)
+            kv[0], kv[1] = np.concatenate([kv[0], k]), np.concatenate([kv[1], v])
+        state["pos"] += positions
 
     def layer(self, put, l, lw, x, hidden, ctx_pos, blk_pos, state, band, step):
         c = self.c
@@ -336,7 +353,11 @@ class Drafter(Heads):
 
         kv = state["kv"][l]
         for i, new in enumerate((k, v)):
-            kv[i] = np.concatenate([kv[i], new[:n]])
+            # Two 32-bit slots make one of 64 bits, which lies outside the cache: nothing is written.
+            written = np.zeros_like(new[:n]) if self.is_("x-slots-read-as-i64") else new[:n]
+            kv[i] = np.concatenate([kv[i], written])
+            if self.is_("x-negative-slot-written"):
+                kv[i][-1] = new[-1]
             state["block"][l][i] = new[n:]
         context = len(kv[0])
         seen_k, seen_v = ([kv[i], state["block"][l][i]] for i in (0, 1))
@@ -348,6 +369,12 @@ class Drafter(Heads):
         positions = state["pos"] + [self.p0 + j for j in range(rows)]
         mask = self.visible(l, rows, positions, context, band, step)
         o = self.attention(l, q, np.concatenate(seen_k), np.concatenate(seen_v), mask)
+        if self.is_("x-nan-of-padded-rows"):
+            o[-1] = np.nan
+        if self.is_("x-stale-graph-rows"):
+            if step > 0:  # a graph that was captured for two rows fewer
+                o[-2:] = self.graph[band, l]
+            self.graph[band, l] = o[-2:].copy()
         put(name("attn_out"), o)
         a = self.linear(o, lw["o_proj"], lw.get("o_bias"))
         put(name("o_proj"), a)
@@ -383,7 +410,7 @@ class Drafter(Heads):
         self.state = [{"pos": [], "kv": [[empty(), empty()] for _ in range(c["layers"])],
                        "block": [[None, None] for _ in range(c["layers"])]} for _ in bands]
         self.kv_len = [{} for _ in bands]
-        self.last, self.top, self.confidence = {}, [{} for _ in bands], [[] for _ in bands]
+        self.last, self.graph, self.top, self.confidence = {}, {}, [{} for _ in bands], [[] for _ in bands]
         dump = {}
         for step in range(max(len(b) for b in bands)):
             for band in range(len(bands)):

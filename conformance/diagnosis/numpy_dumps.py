@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import safetensors
 
-from numpy_drafter import UNLISTED, Drafter, bf16
+from numpy_drafter import LOCATED, UNLISTED, Drafter, bf16
 
 BASE = dict(
     kind="dflash", convention="A", h=48, layers=2, nq=6, nkv=2, d=16, I=96, V=211, gamma=8, taps=3, h_t=40, eps=1e-5,
@@ -258,11 +258,13 @@ class Writer:
     def run(self, rounding="bf16", bug=None):
         return Drafter(self.c, self.weights, rounding, bug).run(self.bands)
 
-    def add(self, name, dump, mistake, first, only=None, floats="BF16"):
-        """`mistake` is a name, "" for a dump that agrees, or None for one that nothing should explain."""
+    def add(self, name, dump, mistake, first, only=None, floats="BF16", mutant=None):
+        """`mistake` is a name, "" for a dump that agrees, or None for one that nothing should explain: then
+        `mutant` may say which of mutants.cc it is."""
         kept = {k: v for k, v in dump.items() if only is None or k.endswith(only)}
         save(os.path.join(self.folder, name + ".safetensors"), dump_file(kept, floats))
-        self.expected.append({"folder": self.geometry, "dump": name, "mistake": mistake, "first": first})
+        self.expected.append({"folder": self.geometry, "dump": name, "mistake": mistake, "first": first,
+                              "mutant": mutant})
 
     def write(self):
         clean = self.run()
@@ -296,6 +298,9 @@ class Writer:
             self.add(bug, wrong, None, first_difference(clean, wrong))
             for kind, only in SPARSE.items():
                 self.add(f"{bug}_{kind}", wrong, None, None, only)
+        for bug, mutant in LOCATED.items():
+            wrong = self.run(bug=bug)
+            self.add(bug, wrong, None, first_difference(clean, wrong), mutant=mutant)
         for pair in ("gate-up-swapped+gqa-modulo", "kv-swapped+row-zero-used"):
             wrong = self.run(bug=pair)
             self.add(pair.replace("+", "_and_"), wrong, pair.replace("+", " and "), first_difference(clean, wrong))

@@ -63,6 +63,7 @@ class Heads:
         put("margin", np.array([np.sort(s)[-1] - np.sort(s)[-2] for s in scores]))
 
     def argmax(self, row):
+        row = np.where(row > -1e30, row, -1e30)  # NaN is never chosen
         ties = np.flatnonzero(row == row.max())
         if self.is_("tie-last-id"):
             return int(ties[-1])

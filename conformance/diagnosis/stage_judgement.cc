@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/plain/stage_model.h"
 #include "src/backend/stages.h"
 #include "src/compare/tolerance.h"
 
@@ -26,68 +27,6 @@ std::string_view AgreementName(Agreement agreement) {
 
 namespace {
 
-constexpr double kHalf = 0x1p-8;  // u of spec/drafter.md: half a spacing at 1
-
-struct StageModel {
-  ErrorModel single;     // T1 or T2
-  ErrorModel alternate;  // T3
-};
-
-bool Is(std::string_view stage, std::string_view name) {
-  return stage == name || (stage.size() > name.size() && stage.ends_with(name) &&
-                           (stage[stage.size() - name.size() - 1] == '.' || name.starts_with('_')));
-}
-
-// Sums: how far they may lie follows from the sum of magnitudes. An engine that keeps more than
-// BF16 and rounds when it dumps shows inputs that are half a spacing from what it used, so every
-// sum may move by that share (T3).
-StageModel SumModel(std::uint64_t reduction, double single_share, double alternate_share) {
-  StageModel model{SingleRound(reduction),
-                   AlternateRounding(2, std::max(alternate_share, 0.5 * kHalf))};
-  model.single.accumulation += single_share;
-  return model;
-}
-
-// A stage behind an intermediate result that is rounded but not shown (q and k before their norms,
-// the gate of the MLP) inherits its rare other neighbour: one more spacing, or a share of the sum.
-StageModel ModelOf(const DrafterConfig& c, std::string_view stage) {
-  const auto is = [&](std::string_view name) { return Is(stage, name); };
-  if (is("attn_out")) {
-    StageModel model{AttentionModel(ProbabilityType::kF32), AttentionModel(ProbabilityType::kBf16)};
-    // Queries that were turned with BF16 cos and sin move the scores as well as the probabilities'
-    // own rounding does.
-    model.alternate.value_share *= 2;
-    return model;
-  }
-  if (is("k_new")) return SumModel(2, 0, 3 * kHalf);
-  if (is("prepare") || is("finish"))
-    return SumModel(std::max<std::uint64_t>(2, c.conv_kernel_size), 0, 5 * kHalf);
-  if (is("mlp")) return SumModel(c.intermediate_size, 0x1p-12, kHalf);
-  if (is("q_norm") || is("k_norm")) {
-    StageModel model = SumModel(c.hidden_size, 0, kHalf);
-    model.single.roundings = 2;
-    return model;
-  }
-  if (stage == "logits") {
-    StageModel model = SumModel(c.hidden_size, 0, 0);
-    // Multiplier and softcap may act on the BF16 logit, with a rounding each.
-    if (c.output_multiplier != 1 || c.final_logit_softcapping) model.alternate.roundings = 4;
-    return model;
-  }
-  if (stage == "markov.logits") {
-    return SumModel(2, kHalf, 2 * kHalf);  // the bias is a rounded term itself
-  }
-  if (stage == "confidence_logits") return SumModel(c.hidden_size, 0, 2 * kHalf);
-  if (stage == "selector.scores") return SumModel(c.selector_rank, 0, 3 * kHalf);
-  if (stage == "margin" || stage == "selector.topk_gap") return SumModel(2, 0, 2 * kHalf);
-  if (stage == "fc") return SumModel(c.tap_width(), 0, 0);
-  if (is("o_proj")) return SumModel(c.q_dim(), 0, 0);
-  if (is("v_new") || is("dynamic") || stage == "selector.hidden_projection")
-    return SumModel(c.hidden_size, 0, 0);
-  if (is("output") || is("post_attention_layernorm")) return SumModel(0, 0, kHalf);
-  return {SingleRound(), AlternateRounding(2)};
-}
-
 // T3 bounds the worst element. A chain of roundings also keeps the whole stage closer than this:
 // PyTorch's BF16 runs reach 0.005 on one stage of the oracle cases.
 constexpr double kAlternateRelativeError = 0.012;
@@ -105,7 +44,7 @@ std::string Exceeds(const Comparison& comparison, std::uint64_t exceeding, std::
 
 void JudgeLocalValues(const DrafterConfig& config, const plain::Computed& computed,
                       const DumpedStage& dumped, StageFinding& finding) {
-  const StageModel model = ModelOf(config, finding.id.stage);
+  const plain::StageModel model = plain::ModelOf(config, finding.id.stage);
   const double largest = computed.magnitude.empty() ? 0
                                                     : *std::max_element(computed.magnitude.begin(),
                                                                         computed.magnitude.end());
@@ -211,7 +150,7 @@ void JudgeTokens(const plain::Computed& computed, const DumpedStage& dumped, dou
         score = choice.scores[k];
     }
     // Heads round what they add to a logit; the reference's selector does so in three places.
-    const double slack = 2 * logit_bound + 3 * kHalf * choice.magnitude;
+    const double slack = 2 * logit_bound + 3 * plain::kBf16Half * choice.magnitude;
     if (!computed.local && best - score <= slack) continue;
     finding.agreement = Agreement::kOff;
     if (score == -INFINITY) {

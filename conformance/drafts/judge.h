@@ -4,11 +4,13 @@
 // kExact: relative L2 error at most 1e-9 per stage (1e-6 under YaRN, whose cases were made with
 // float32 frequencies), tokens equal.
 //
-// kBf16: every stage exactly representable in BF16; `fc` within 2 % of PyTorch's recorded error;
-// `k_new` at most 1.5 times PyTorch's `k_norm` error of the same step and layer; every other stage
-// at most 1.5 times the smaller of PyTorch's error and 0.02. Beyond that every stage must be the
-// one rounding of what follows from the run's own earlier stages (local_oracle.h), so that a wrong
-// rounding is seen where it happens. Tokens: token_rules.h.
+// kBf16: every stage that the drafter has must be there and exactly representable in BF16; `fc`
+// within 2 % of PyTorch's recorded error; `k_new` at most 1.5 times PyTorch's `k_norm` error of the
+// same step and layer; every other stage at most 1.5 times the smaller of PyTorch's error and 0.02,
+// and where none is recorded 0.02, logits 0.025, or 0.03 where a sound run needs more. Beyond that
+// every stage, also one that the case does not hold and those of heads, must be the one rounding of
+// what follows from the run's own earlier stages (local_oracle.h), so that a wrong rounding is seen
+// where it happens. Tokens: token_rules.h.
 #ifndef DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 #define DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 
@@ -62,13 +64,27 @@ struct StageVerdict {
   std::string Signature() const;
 };
 
-// Verdicts of one step in data-flow order: one for each stage that the case holds. `weights` are
-// the case's own; `local` is what each stage should be given the run's own earlier stages, or
-// empty.
+// What bounds a BF16 run of one step end to end. Nothing of it comes from the judged run.
+struct StepBounds {
+  // B of spec/drafter.md section 10, class T4: 1.5 times the largest logit error of PyTorch's BF16
+  // run where the case records it, else of a sound BF16 run of the plain forward.
+  double logit_bound = 0;
+  std::string logit_source;  // of the figure, for the report
+  // Relative L2 errors of the sound run by stage; empty where PyTorch's are recorded.
+  std::map<std::string, double> sound_errors;
+};
+// Of each step. A sound run is made once, if a step needs it.
+StatusOr<std::vector<StepBounds>> BoundsOfSteps(const DrafterCase& drafter_case,
+                                                const DrafterWeights& weights);
+
+// Verdicts of one step in data-flow order: kExact one for each stage that the case holds, kBf16 one
+// for each stage that the drafter has. `weights` are the case's own. Both of the last are of kBf16
+// only: `local` is what each stage should be given the run's own earlier stages, `bounds` are
+// those of the step.
 StatusOr<std::vector<StageVerdict>> JudgeStep(const DrafterCase& drafter_case,
                                               const DrafterWeights& weights, std::size_t step,
                                               Precision precision, const TappedStages& tapped,
-                                              const LocalStages& local);
+                                              const LocalStages& local, const StepBounds& bounds);
 
 }  // namespace draftmark
 

@@ -3,32 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/plain/stage_model.h"
+#include "src/backend/stages.h"
 #include "src/compare/tolerance.h"
 #include "src/compare/ulp.h"
 #include "src/tensor/bfloat16.h"
 
 namespace draftmark {
 namespace {
-
-// The class of one stage under FP32 accumulation. A stage behind an intermediate result that is rounded but not shown (q
-// and k before their norms, the gate of the MLP) inherits its rare other neighbour: one more spacing, or a share of the sum.
-ErrorModel ModelOf(const DrafterConfig& c, std::string_view stage) {
-  const auto is = [&](std::string_view name) {
-    return stage == name || stage.ends_with("." + std::string(name));
-  };
-  if (is("attn_out")) return AttentionModel(ProbabilityType::kF32);
-  if (is("fc")) return SingleRound(c.tap_width());
-  if (is("o_proj")) return SingleRound(c.q_dim());
-  if (is("k_new") || is("prepare") || is("finish"))
-    return SingleRound(std::max<std::uint64_t>(2, c.conv_kernel_size));
-  if (is("v_new") || is("dynamic") || is("logits") || is("hidden_projection"))
-    return SingleRound(c.hidden_size);
-  ErrorModel model = SingleRound();
-  if (is("q_norm") || is("k_norm")) model.roundings = 2;
-  if (is("mlp"))
-    model.accumulation = SingleRound(c.intermediate_size).accumulation + std::ldexp(1, -12);
-  return model;
-}
 
 // Relative to the sum of magnitudes: some thousand additions in float64 stay far below it, and it is far below any BF16
 // step.
@@ -37,13 +19,21 @@ constexpr double kFloat64Share = 1e-12;
 }  // namespace
 
 void LocalOracle::Allow(const std::string& stage, LocalStage& local) const {
+  // T0: ids, and logits that are looked up.
+  if (IsIdStage(stage) || stage == "selector.unary") {
+    local.allowed.assign(local.oracle.size(), 0);
+    return;
+  }
+  const UlpUnit unit = plain::IsBf16Stage(stage) ? UlpUnit::kBf16 : UlpUnit::kF32;
   if (accumulation_ == Accumulation::kFloat32) {
     const double largest = *std::max_element(local.magnitude.begin(), local.magnitude.end());
-    local.allowed = Bounds(ModelOf(config_, stage), local.oracle, local.magnitude, largest);
+    ErrorModel model = plain::ModelOf(config_, stage).single;
+    model.output = unit;
+    local.allowed = Bounds(model, local.oracle, local.magnitude, largest);
     return;
   }
   for (std::size_t i = 0; i < local.oracle.size(); ++i) {
-    local.allowed.push_back(0.5 * Spacing(local.oracle[i], UlpUnit::kBf16) +
+    local.allowed.push_back(0.5 * Spacing(local.oracle[i], unit) +
                             kFloat64Share * local.magnitude[i]);
   }
 }
@@ -62,11 +52,7 @@ class LocalOracle::TapHook : public plain::Hook {
   }
 
   plain::Given Next(const plain::StageId& id, plain::Computed computed) override {
-    const bool head = !plain::IsBf16Stage(id.stage) || id.stage == "selector.unary" ||
-                      id.stage == "markov.logits" || id.stage == "confidence_logits";
-    const bool told = computed.local && !computed.values.empty();
-    // In BF16 heads have rules of their own (token_rules.h).
-    if (told && (!head || precision_ == Precision::kExact))
+    if (computed.local && !computed.values.empty())
       local_[id.stage] = {computed.values, std::move(computed.magnitude), {}};
     const auto found = tapped_->find(id.stage);
     if (found != tapped_->end() && found->second.values.size() == computed.values.size()) {
@@ -88,26 +74,60 @@ class LocalOracle::TapHook : public plain::Hook {
   LocalStages local_;
 };
 
-LocalOracle::LocalOracle(const DrafterCase& drafter_case, const DrafterWeights& weights,
-                         Precision precision, Accumulation accumulation)
+LocalOracle::LocalOracle(const DrafterCase& drafter_case, Precision precision,
+                         Accumulation accumulation)
     : config_(drafter_case.config()),
       accumulation_(accumulation),
       bands_({drafter_case.steps()}),
       hook_(std::make_unique<TapHook>(precision)) {
   options_.float32_angles = precision == Precision::kBf16;
-  StatusOr<plain::Steps> steps = plain::Steps::Open(config_, weights, bands_, options_, *hook_);
-  if (steps.ok()) steps_ = std::move(steps).value();
+}
+
+StatusOr<std::unique_ptr<LocalOracle>> LocalOracle::Open(const DrafterCase& drafter_case,
+                                                         const DrafterWeights& weights,
+                                                         Precision precision,
+                                                         Accumulation accumulation) {
+  std::unique_ptr<LocalOracle> oracle(new LocalOracle(drafter_case, precision, accumulation));
+  DM_ASSIGN_OR_RETURN(plain::Steps steps,
+                      plain::Steps::Open(oracle->config_, weights, oracle->bands_, oracle->options_,
+                                         *oracle->hook_));
+  oracle->steps_ = std::move(steps);
+  return oracle;
 }
 
 LocalOracle::~LocalOracle() = default;
 
 LocalStages LocalOracle::Step(std::size_t /*step*/, const TappedStages& tapped) {
-  if (!steps_) return {};
   hook_->Start(tapped);
   steps_->Next();
   LocalStages local = hook_->Finish();
   for (auto& [stage, one] : local) Allow(stage, one);
   return local;
+}
+
+LocalFindings CompareWithLocal(const DrafterConfig& config, const TappedStages& tapped,
+                               const LocalStages& local) {
+  LocalFindings findings;
+  std::vector<std::string> stages = StagesInDataFlowOrder(config);
+  // What this geometry does not have comes last: it has no oracle either.
+  for (const auto& [stage, got] : tapped) {
+    if (std::find(stages.begin(), stages.end(), stage) == stages.end()) stages.push_back(stage);
+  }
+  for (const std::string& stage : stages) {
+    const auto got = tapped.find(stage);
+    if (got == tapped.end()) continue;
+    const auto oracle = local.find(stage);
+    if (oracle == local.end() || oracle->second.oracle.size() != got->second.values.size()) {
+      findings.without_oracle.push_back(stage);
+      continue;
+    }
+    const BoundedComparison comparison = CompareWithin(got->second.shape, oracle->second.oracle,
+                                                       got->second.values, oracle->second.allowed);
+    ++findings.checked;
+    findings.used_share = std::max(findings.used_share, comparison.used_share);
+    if (!comparison.passed() && findings.first_off.empty()) findings.first_off = stage;
+  }
+  return findings;
 }
 
 }  // namespace draftmark

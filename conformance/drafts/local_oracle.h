@@ -19,6 +19,7 @@
 #include "conformance/drafts/token_rules.h"
 #include "conformance/plain/forward.h"
 #include "src/backend/draft_session.h"
+#include "src/base/status.h"
 #include "src/cases/drafter_case.h"
 #include "src/weights/weights.h"
 
@@ -41,17 +42,20 @@ class LocalOracle {
   // In kBf16 intermediate results that are no stages (q before its norm, the gate of the MLP) are
   // rounded where the rules say so; in kExact nothing is.
   // `accumulation` is how the judged backend sums. Case and weights must outlive the object.
-  LocalOracle(const DrafterCase& drafter_case, const DrafterWeights& weights, Precision precision,
-              Accumulation accumulation);
+  // INVALID_ARGUMENT for a config or steps that the plain forward refuses.
+  static StatusOr<std::unique_ptr<LocalOracle>> Open(const DrafterCase& drafter_case,
+                                                     const DrafterWeights& weights,
+                                                     Precision precision,
+                                                     Accumulation accumulation);
   ~LocalOracle();
 
   // The stages of step `step` that can be told from what was tapped; a stage whose inputs are
-  // missing is left out, and in kBf16 so are those of heads, which have rules of their own
-  // (token_rules.h).
+  // missing is left out. Heads' walks follow the tokens that the run itself chose.
   LocalStages Step(std::size_t step, const TappedStages& tapped);
 
  private:
   class TapHook;
+  LocalOracle(const DrafterCase& drafter_case, Precision precision, Accumulation accumulation);
   void Allow(const std::string& stage, LocalStage& local) const;
 
   const DrafterConfig& config_;
@@ -59,8 +63,19 @@ class LocalOracle {
   const plain::Bands bands_;
   plain::Options options_;
   std::unique_ptr<TapHook> hook_;
-  std::optional<plain::Steps> steps_;  // none: the config is one that sessions refuse
+  std::optional<plain::Steps> steps_;  // set by Open
 };
+
+// How a step fares against its local oracle, in data-flow order.
+struct LocalFindings {
+  std::size_t checked = 0;
+  double used_share = 0;  // of what is allowed, by the worst element
+  std::string first_off;  // stage, or empty
+  // Tapped stages that nothing was computed for: they are not checked.
+  std::vector<std::string> without_oracle;
+};
+LocalFindings CompareWithLocal(const DrafterConfig& config, const TappedStages& tapped,
+                               const LocalStages& local);
 
 }  // namespace draftmark
 

@@ -3,22 +3,12 @@
 #include <numeric>
 #include <utility>
 
+#include "conformance/plain/tapped_stages.h"
 #include "src/reference/session.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
 namespace {
-
-class Collector : public StageSink {
- public:
-  void OnStage(const StageValue& stage) override {
-    tapped_[std::string(stage.name)] = {stage.shape, {stage.values.begin(), stage.values.end()}};
-  }
-  const TappedStages& tapped() const { return tapped_; }
-
- private:
-  TappedStages tapped_;
-};
 
 // Long tails go in chunks: a window this small makes every longer case take several passes.
 constexpr std::uint64_t kContextRowsPerPass = 64;
@@ -53,10 +43,10 @@ Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenS
         positions.begin(), positions.end(),
         static_cast<std::int32_t>(step.start - static_cast<std::int64_t>(step.new_context_rows)));
     DM_RETURN_IF_ERROR(session.AppendContext(0, step.target_hidden, positions));
-    Collector collector;
+    StageCollector collector;
     const BlockRequest request = {0, step.block_tokens, step.start};
     DM_RETURN_IF_ERROR(session.Propose({&request, 1}, &collector).status());
-    DM_RETURN_IF_ERROR(on_step(s, collector.tapped()));
+    DM_RETURN_IF_ERROR(on_step(s, collector.band()));
   }
   return OkStatus();
 }
@@ -70,13 +60,23 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   report.precision = precision;
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  LocalOracle oracle(drafter_case, weights, precision, backend.accumulation);
+  const StatusOr<std::unique_ptr<LocalOracle>> oracle =
+      LocalOracle::Open(drafter_case, weights, precision, backend.accumulation);
+  std::vector<StepBounds> bounds;  // of kBf16
   const auto judge = [&](std::size_t s, const TappedStages& tapped) -> Status {
+    // Here, so that what a session refuses is told by the session.
+    DM_RETURN_IF_ERROR(oracle.status());
     // In exact the comparison with the case is as sharp.
-    const LocalStages local =
-        precision == Precision::kBf16 ? oracle.Step(s, tapped) : LocalStages();
+    LocalStages local;
+    if (precision == Precision::kBf16) {
+      local = (*oracle)->Step(s, tapped);
+      if (bounds.empty()) {
+        DM_ASSIGN_OR_RETURN(bounds, BoundsOfSteps(drafter_case, weights));
+      }
+    }
     DM_ASSIGN_OR_RETURN(std::vector<StageVerdict> verdicts,
-                        JudgeStep(drafter_case, weights, s, precision, tapped, local));
+                        JudgeStep(drafter_case, weights, s, precision, tapped, local,
+                                  bounds.empty() ? StepBounds() : bounds.at(s)));
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(report.verdicts));
     return OkStatus();
   };

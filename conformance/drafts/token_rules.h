@@ -4,10 +4,10 @@
 // The rules of cases/README.md ("Tokens") and spec/drafter.md section 10, class T4, for each way of
 // choosing tokens:
 //  own path      tokens recomputed exactly from what the run gave: the tie rule on its logits
-//  (dflash), on its biased
-//                logits (dspark), on its selector scores (dflash2); and those biased logits or
-//                scores themselves recomputed from its logits, norm and hidden rows, within one
-//                rounding.
+//                (dflash), on its biased logits (dspark), on its selector scores (dflash2), those
+//                scores themselves recomputed from its logits and hidden rows. That biased logits
+//                follow from its logits, hidden rows and tokens, the local oracle says
+//                (local_oracle.h).
 //  float64 path  every choice repeated with float64's own previous token ("teacher-forced"): the
 //  float64 token, unless
 //                its margin is at most 2B; B = 1.5 times the largest logit error of a sound BF16
@@ -18,23 +18,14 @@
 #define DRAFTMARK_CONFORMANCE_DRAFTS_TOKEN_RULES_H_
 
 #include <cstddef>
-#include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "conformance/plain/tapped_stages.h"
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
-
-// The stages of one step as a backend gave them.
-struct TappedStage {
-  Shape shape;
-  std::vector<double> values;
-};
-using TappedStages = std::map<std::string, TappedStage, std::less<>>;
 
 struct TokenFindings {
   std::string failure;  // empty if all rules are kept; else one line: which draft breaks which

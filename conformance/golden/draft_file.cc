@@ -55,20 +55,40 @@ bool IsKeptStage(std::string_view stage, std::uint64_t layers) {
   return ((first || last) && stage.ends_with(".output")) || (first && stage.ends_with(".k_new"));
 }
 
-Status CheckAgreement(const std::string& id, std::size_t step, const TappedStages& tapped,
-                      const LocalStages& local) {
-  for (const auto& [stage, second] : local) {
-    const std::vector<double>& first = tapped.at(stage).values;
+Status CheckAgreement(const DrafterConfig& config, const std::string& id, std::size_t step,
+                      const TappedStages& tapped, const LocalStages& local) {
+  const std::vector<std::string> stages = StagesInDataFlowOrder(config);
+  const auto error = [&](std::string_view stage, const std::string& what) {
+    return InternalError(fmt::format("{}: step{}.{}: {}", id, step, stage, what));
+  };
+  for (const auto& [stage, computed] : local) {
+    if (!tapped.contains(stage)) return error(stage, "the run gave no such stage");
+  }
+  for (const auto& [stage, given] : tapped) {
+    if (std::find(stages.begin(), stages.end(), stage) == stages.end())
+      return error(stage, "no stage of this geometry");
+  }
+  for (const std::string& stage : stages) {
+    const auto found = tapped.find(stage);
+    if (found == tapped.end()) continue;
+    const std::vector<double>& first = found->second.values;
+    const auto second = local.find(stage);
+    if (second == local.end() || second->second.oracle.size() != first.size())
+      return error(stage, "no second computation to agree with");
+    const LocalStage& other = second->second;
     // Also where an intermediate result that is no stage (k before its norm) has cancelled.
     double largest = 0;
     for (const double value : first) largest = std::max(largest, std::abs(value));
     for (std::size_t i = 0; i < first.size(); ++i) {
-      if (std::abs(first[i] - second.oracle[i]) <= kAgreement * (second.magnitude[i] + largest)) {
+      const bool finite = std::isfinite(first[i]) && std::isfinite(other.oracle[i]);
+      if (finite &&
+          std::abs(first[i] - other.oracle[i]) <= kAgreement * (other.magnitude[i] + largest)) {
         continue;
       }
-      return InternalError(fmt::format(
-          "{}: step{}.{}: two computations disagree at {}: {:.17g} and {:.17g}", id, step, stage,
-          LogicalIndex(tapped.at(stage).shape, i), first[i], second.oracle[i]));
+      return error(stage,
+                   fmt::format("two computations {} at {}: {:.17g} and {:.17g}",
+                               finite ? "disagree" : "are not both finite",
+                               LogicalIndex(found->second.shape, i), first[i], other.oracle[i]));
     }
   }
   return OkStatus();
@@ -92,11 +112,14 @@ StatusOr<GoldenFile> MakeDraftStagesFile(const DraftSpec& spec, const OrderedJso
                       DrafterCase::WithoutStages(Json(config), DraftFolder(spec)));
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  LocalOracle second(drafter_case, weights, Precision::kExact, Accumulation::kFloat64);
+  DM_ASSIGN_OR_RETURN(
+      const std::unique_ptr<LocalOracle> second,
+      LocalOracle::Open(drafter_case, weights, Precision::kExact, Accumulation::kFloat64));
   TensorsInMemory tensors;
   const std::string id = drafter_case.id().ToString();
   const auto on_step = [&](std::size_t step, const TappedStages& tapped) -> Status {
-    DM_RETURN_IF_ERROR(CheckAgreement(id, step, tapped, second.Step(step, tapped)));
+    DM_RETURN_IF_ERROR(
+        CheckAgreement(drafter_case.config(), id, step, tapped, second->Step(step, tapped)));
     return AddStages(drafter_case, step, tapped, tensors);
   };
   DM_RETURN_IF_ERROR(TapCase(drafter_case, Precision::kExact, OpenReferenceForCase, on_step));

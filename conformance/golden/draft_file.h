@@ -21,10 +21,11 @@ std::string DraftFolder(const DraftSpec& spec);
 // would be traced through.
 bool IsKeptStage(std::string_view stage, std::uint64_t layers);
 
-// INTERNAL if a stage of a run differs from what direct formulas make of the run's own earlier
-// stages by more than the error of float64 sums; names case, stage, element and both values.
-Status CheckAgreement(const std::string& id, std::size_t step, const TappedStages& tapped,
-                      const LocalStages& local);
+// INTERNAL if a stage of a run is not finite, has no second computation, or differs from what direct
+// formulas make of the run's own earlier stages by more than the error of float64 sums; names case,
+// the first such stage in data-flow order, element and both values. No stage is exempt.
+Status CheckAgreement(const DrafterConfig& config, const std::string& id, std::size_t step,
+                      const TappedStages& tapped, const LocalStages& local);
 
 GoldenFile MakeDraftConfigFile(const DraftSpec& spec, const OrderedJson& config);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -373,16 +374,61 @@ TEST(Agreement, AWrongReferenceMakesNoOperationFile) {
               StatusIs(StatusCode::kInternal, HasSubstr("op/residual_add/")));
 }
 
-TEST(Agreement, AWrongStageIsNamed) {
+// Two stages that agree; data flows from "norm" to "logits", the alphabet goes the other way.
+struct TwoStages {
+  TwoStages() {
+    config.num_hidden_layers = 1;
+    for (const char* stage : {"norm", "logits"}) {
+      tapped[stage] = {{1, 2}, {1, 2}};
+      local[stage] = {.oracle = {1, 2}, .magnitude = {1, 2}, .allowed = {}};
+    }
+  }
+  Status Check() const { return CheckAgreement(config, "draft/x", 3, tapped, local); }
+  DrafterConfig config;
   TappedStages tapped;
-  tapped["norm"] = {{1, 2}, {1, 2}};
   LocalStages local;
-  local["norm"] = {.oracle = {1, 2}, .magnitude = {1, 2}, .allowed = {}};
-  EXPECT_THAT(CheckAgreement("draft/x", 3, tapped, local), IsOk());
-  local["norm"].oracle[1] += 1e-10;
-  EXPECT_THAT(CheckAgreement("draft/x", 3, tapped, local),
+};
+
+TEST(Agreement, TheFirstWrongStageInDataFlowOrderIsNamed) {
+  TwoStages two;
+  EXPECT_THAT(two.Check(), IsOk());
+  two.local["logits"].oracle[0] += 1e-10;
+  EXPECT_THAT(two.Check(), StatusIs(StatusCode::kInternal,
+                                    HasSubstr("draft/x: step3.logits: two computations disagree")));
+  two.local["norm"].oracle[1] += 1e-10;
+  EXPECT_THAT(two.Check(),
               StatusIs(StatusCode::kInternal, HasSubstr("draft/x: step3.norm: two computations "
                                                         "disagree at [0, 1]")));
+}
+
+TEST(Agreement, AStageWithoutASecondComputationIsNoAgreement) {
+  TwoStages two;
+  two.local.erase("norm");
+  EXPECT_THAT(two.Check(),
+              StatusIs(StatusCode::kInternal, HasSubstr("step3.norm: no second computation")));
+  two.local.clear();
+  EXPECT_THAT(two.Check(),
+              StatusIs(StatusCode::kInternal, HasSubstr("step3.norm: no second computation")));
+  two = TwoStages();
+  two.tapped.erase("norm");
+  EXPECT_THAT(two.Check(),
+              StatusIs(StatusCode::kInternal, HasSubstr("step3.norm: the run gave no such stage")));
+}
+
+TEST(Agreement, ValuesThatAreNotFiniteDoNotAgree) {
+  for (const double bad : {double{INFINITY}, std::nan("")}) {
+    TwoStages two;
+    two.tapped["norm"].values[0] = bad;  // makes the largest infinite, which would allow anything
+    two.local["norm"].oracle[1] = 7;
+    EXPECT_THAT(two.Check(), StatusIs(StatusCode::kInternal,
+                                      HasSubstr("step3.norm: two computations are not both finite "
+                                                "at [0, 0]")));
+    two.local["norm"].oracle[0] = bad;  // not even if both say so
+    EXPECT_THAT(two.Check(), StatusIs(StatusCode::kInternal, HasSubstr("not both finite")));
+    two = TwoStages();
+    two.local["norm"].oracle[1] = bad;
+    EXPECT_THAT(two.Check(), StatusIs(StatusCode::kInternal, HasSubstr("at [0, 1]")));
+  }
 }
 
 TEST(ExportCase, GivesACaseFolderAsAnyOther) {

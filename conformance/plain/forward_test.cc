@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "conformance/plain/tapped_stages.h"
 #include "src/backend/stages.h"
 #include "src/base/status_matchers.h"
 #include "src/reference/session.h"
@@ -13,16 +14,6 @@
 
 namespace draftmark::plain {
 namespace {
-
-class Tapped : public StageSink {
- public:
-  void OnStage(const StageValue& stage) override {
-    stages[{step, stage.band, std::string(stage.name)}] = {stage.values.begin(),
-                                                           stage.values.end()};
-  }
-  std::size_t step = 0;
-  std::map<StageId, std::vector<double>> stages;
-};
 
 double RelativeError(const std::vector<double>& expected, const std::vector<double>& got) {
   double difference = 0;
@@ -59,9 +50,9 @@ void ExpectSameAsReference(const DrafterConfig& config,
   SessionLimits limits{.max_batch = 2, .max_context = 64, .ctx_window = 16, .gamma = 6};
   DM_ASSERT_OK_AND_ASSIGN(const auto session, reference::OpenReferenceSession(
                                                   config, weights, limits, Precision::kExact));
-  Tapped tapped;
+  std::map<StageId, std::vector<double>> tapped;
   for (std::size_t s = 0; s < 3; ++s) {
-    tapped.step = s;
+    StageCollector collector;
     std::vector<BlockRequest> requests;
     for (std::size_t b = 0; b < bands.size(); ++b) {
       const CaseStep& step = bands[b][s];
@@ -73,12 +64,15 @@ void ExpectSameAsReference(const DrafterConfig& config,
       ASSERT_THAT(session->AppendContext(b, step.target_hidden, positions), IsOk());
       requests.push_back({b, step.block_tokens, step.start});
     }
-    DM_ASSERT_OK_AND_ASSIGN(const auto results, session->Propose(requests, &tapped));
+    DM_ASSERT_OK_AND_ASSIGN(const auto results, session->Propose(requests, &collector));
+    for (const auto& [band, stages] : collector.bands()) {
+      for (const auto& [stage, value] : stages) tapped[{s, band, stage}] = value.values;
+    }
   }
   Recorder exact(Rounding::kNothing);
   ASSERT_THAT(Run(config, *weights, bands, {.float32_angles = false}, exact), IsOk());
-  ASSERT_EQ(exact.values().size(), tapped.stages.size());
-  for (const auto& [id, expected] : tapped.stages) {
+  ASSERT_EQ(exact.values().size(), tapped.size());
+  for (const auto& [id, expected] : tapped) {
     ASSERT_TRUE(exact.values().contains(id)) << id.stage;
     ASSERT_EQ(exact.values().at(id).size(), expected.size()) << id.stage;
     EXPECT_LT(RelativeError(expected, exact.values().at(id)), 1e-11)

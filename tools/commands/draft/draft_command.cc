@@ -69,22 +69,9 @@ StatusOr<Json> GeneratedConfig(const DraftOptions& options) {
 struct StepSummary {
   std::vector<double> tokens;
   std::size_t stages = 0;
-  std::size_t checked = 0;
-  double used_share = 0;  // of what its local oracle allows, by the worst element
-  double seconds = 0;     // the draft itself
-  std::string first_off;  // stage, or empty
+  double seconds = 0;  // the draft itself
+  LocalFindings findings;
 };
-
-void Judge(const LocalStages& local, const TappedStages& tapped, StepSummary& summary) {
-  for (const auto& [stage, oracle] : local) {
-    const TappedStage& got = tapped.at(stage);
-    const BoundedComparison comparison =
-        CompareWithin(got.shape, oracle.oracle, got.values, oracle.allowed);
-    ++summary.checked;
-    summary.used_share = std::max(summary.used_share, comparison.used_share);
-    if (!comparison.passed() && summary.first_off.empty()) summary.first_off = stage;
-  }
-}
 
 class Run {
  public:
@@ -99,14 +86,23 @@ class Run {
     const Precision precision = options_.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
     DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                         LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-    LocalOracle oracle(drafter_case, weights, precision, Accumulation::kFloat64);
+    DM_ASSIGN_OR_RETURN(
+        const std::unique_ptr<LocalOracle> oracle,
+        LocalOracle::Open(drafter_case, weights, precision, Accumulation::kFloat64));
     watch_.Lap();
-    const auto on_step = [&](std::size_t step, const TappedStages& tapped) {
+    const auto on_step = [&](std::size_t step, const TappedStages& tapped) -> Status {
       StepSummary summary;
       summary.seconds = watch_.Lap();
       summary.stages = tapped.size();
       summary.tokens = tapped.at("draft_tokens").values;
-      if (options_.check) Judge(oracle.Step(step, tapped), tapped, summary);
+      if (options_.check) {
+        summary.findings =
+            CompareWithLocal(drafter_case.config(), tapped, oracle->Step(step, tapped));
+        if (!summary.findings.without_oracle.empty()) {
+          return InternalError(fmt::format("step {}: no second computation of {}", step,
+                                           fmt::join(summary.findings.without_oracle, ", ")));
+        }
+      }
       steps_.push_back(std::move(summary));
       watch_.Lap();
       return OkStatus();
@@ -132,18 +128,18 @@ class Run {
                           drafter_case.steps()[s].new_context_rows, drafter_case.gamma(),
                           step.seconds, step.stages);
       if (options_.check) {
-        text += fmt::format(", {} checked: {}", step.checked,
-                            step.first_off.empty()
-                                ? fmt::format("{:.3f} of what is allowed", step.used_share)
-                                : "off: " + step.first_off);
-        if (!step.first_off.empty()) context_.exit_code = kExitMismatch;
+        text += fmt::format(", {} checked: {}", step.findings.checked,
+                            step.findings.first_off.empty()
+                                ? fmt::format("{:.3f} of what is allowed", step.findings.used_share)
+                                : "off: " + step.findings.first_off);
+        if (!step.findings.first_off.empty()) context_.exit_code = kExitMismatch;
       }
       text += fmt::format("\n  draft tokens {}\n", fmt::join(step.tokens, " "));
       json["steps"].push_back({{"seconds", step.seconds},
                                {"stages", step.stages},
-                               {"checked", step.checked},
-                               {"used_share", step.used_share},
-                               {"off", step.first_off},
+                               {"checked", step.findings.checked},
+                               {"used_share", step.findings.used_share},
+                               {"off", step.findings.first_off},
                                {"draft_tokens", step.tokens}});
     }
     text += fmt::format("peak memory {:.1f} GB\n", PeakGigabytes());
