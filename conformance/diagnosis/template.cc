@@ -30,19 +30,19 @@ std::vector<TemplateTensor> DumpTemplate(const DrafterConfig& config, const plai
 std::string PythonSnippet(const DrafterConfig& config) {
   const bool conv = config.kind == DrafterKind::kDflash2;
   // Lines of the snippet end at 100 columns.
-  return fmt::format(R"py(import re, safetensors.torch
+  return fmt::format(R"py(import functools, re, safetensors.torch
 dump, step = {{}}, 0  # step += 1 after every propose
 wanted = r"fc|(hidden_)?norm|layers\.\d+\.(\w+_layernorm|q_norm|o_proj|mlp|output{})"
-def keep(stage, y):
+def keep(stage, module, args, y):
     y = y[0] if isinstance(y, tuple) else y
     dump[f"step{{step}}.{{stage}}"] = y.detach().squeeze(0).contiguous().cpu()
 for name, module in drafter.named_modules():
     stage = re.sub(r"^(layers\.\d+)$", r"\1.output", re.sub(r"^model\.|self_attn\.", "", name))
-{}    if re.fullmatch(wanted, stage): module.register_forward_hook(lambda m, a, y, s=stage: keep(s, y))
+{}    if re.fullmatch(wanted, stage): module.register_forward_hook(functools.partial(keep, stage))
 # Run, add dump[f"step{{step}}.logits"] and dump[f"step{{step}}.draft_tokens"] by hand, then:
 safetensors.torch.save_file(dump, "dump.safetensors")
 )py",
-                     conv ? R"(|(attention|mlp)_conv\.dynamic)" : "",
+                     conv ? R"(|\w+\.dynamic)" : "",
                      conv ? R"(    stage = stage.replace("_conv.kernel_projection", "_conv.dynamic")
 )"
                           : "");

@@ -276,8 +276,7 @@ TEST(FileSystemTest, CreatesFoldersWithTheirParents) {
   EXPECT_TRUE(files.IsDirectory(folder.Path("a/b/c")));
   EXPECT_THAT(files.CreateDirectories(folder.Path("a/b")), IsOk());  // there already
   ASSERT_THAT(WriteTextFile(folder.Path("f"), ""), IsOk());
-  EXPECT_THAT(files.CreateDirectories(folder.Path("f/d")).message(),
-              HasSubstr(folder.Path("f")));
+  EXPECT_THAT(files.CreateDirectories(folder.Path("f/d")).message(), HasSubstr(folder.Path("f")));
   EXPECT_FALSE(files.CreateDirectories("").ok());
 }
 
