@@ -8,6 +8,7 @@
 
 #include "conformance/diagnosis/inputs.h"
 #include "src/backend/stages.h"
+#include "src/base/parallel.h"
 #include "src/tensor/bfloat16.h"
 
 namespace draftmark {
@@ -143,6 +144,28 @@ class DumpHook : public plain::Hook {
   std::map<plain::StageId, std::vector<double>> tokens_;
 };
 
+// Whether a stage is computed after the final norm.
+bool InTail(std::string_view stage) {
+  return !stage.starts_with("layers.") && stage != "fc" && stage != "hidden_norm" &&
+         stage != "norm";
+}
+
+// False if the mistake changes nothing up to this stage, so that it cannot mend it.
+bool MayMend(const plain::MistakeInfo& info, const plain::StageId& id) {
+  // "attn_out of band 1, where its context is longer"
+  const std::string_view stage = info.shows.substr(0, info.shows.find_first_of(" ;"));
+  const auto only = [&](std::string_view where) {
+    return info.shows.substr(stage.size()).starts_with(where);
+  };
+  if (id.step == 0 && (only(" of step 1") || only(" after a slide"))) return false;
+  if (id.band == 0 && id.step == 0 && only(" of band 1")) return false;
+  const bool tail =
+      stage.find('.') == std::string_view::npos
+          ? stage == "logits" || stage == "draft_tokens" || stage == "confidence_logits"
+          : stage.starts_with("markov.") || stage.starts_with("selector.");
+  return !tail || InTail(id.stage);
+}
+
 // How a hypothesis fared.
 struct Trial {
   Hypothesis hypothesis;
@@ -165,13 +188,13 @@ class Search {
     Diagnosis diagnosis;
     {
       DumpHook hook(config_, dump_, bounds_, sound_, /*stop_early=*/false);
-      DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_}, hook));
+      DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_[0]}, hook));
       diagnosis.findings = std::move(hook.findings());
       tokens_ = std::move(hook.tokens());
     }
     std::vector<StageFinding>& findings = diagnosis.findings;
     if (std::any_of(findings.begin(), findings.end(), OffByRelativeError)) {
-      DM_ASSIGN_OR_RETURN(sound_, SoundErrors({}));
+      DM_ASSIGN_OR_RETURN(sound_, SoundErrors({}, products_[0]));
       for (StageFinding& finding : findings) AllowWhatSoundRunsShow(sound_, finding);
     }
     DM_RETURN_IF_ERROR(CheckAllJudged(diagnosis));
@@ -180,15 +203,15 @@ class Search {
     const auto agreed = static_cast<std::size_t>(first - diagnosis.findings.data());
     const plain::Situation situation = {config_, weights_, bands_};
     std::vector<Mistake> applicable;
+    std::vector<Hypothesis> single;
     for (const plain::MistakeInfo& info : plain::AllMistakes()) {
-      if (info.applies(situation)) applicable.push_back(info.mistake);
+      if (!info.applies(situation)) continue;
+      applicable.push_back(info.mistake);
+      if (MayMend(info, first->id)) single.push_back({info.mistake});
     }
     FindOff(findings);
     std::vector<Trial> trials;
-    for (const Mistake mistake : applicable) {
-      DM_ASSIGN_OR_RETURN(Trial trial, Try({mistake}));
-      trials.push_back(std::move(trial));
-    }
+    DM_RETURN_IF_ERROR(TryAll(single, trials));
     if (std::none_of(trials.begin(), trials.end(), [](const Trial& t) { return t.explains; })) {
       DM_RETURN_IF_ERROR(TryPairs(applicable, agreed, trials));
     }
@@ -219,7 +242,7 @@ class Search {
     plain::Recorder exact(plain::Rounding::kNothing);
     plain::Recorder rounded(plain::Rounding::kBf16);
     DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {}, exact));
-    DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_}, rounded));
+    DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, {.products = &products_[0]}, rounded));
     for (const auto& [id, values] : rounded.values()) {
       if (std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); }))
         continue;
@@ -252,8 +275,9 @@ class Search {
 
   // How far a BF16 run that makes these mistakes and no other is from their exact values, given
   // what was dumped.
-  StatusOr<StageErrors> SoundErrors(const Hypothesis& hypothesis) {
-    const plain::Options options = {.mistakes = hypothesis, .products = &products_};
+  StatusOr<StageErrors> SoundErrors(const Hypothesis& hypothesis,
+                                    plain::ProductCache& products) const {
+    const plain::Options options = {.mistakes = hypothesis, .products = &products};
     plain::Recorder rounded(plain::Rounding::kBf16);
     DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, options, rounded));
     Dump dump;
@@ -269,11 +293,12 @@ class Search {
 
   // Whether the dump is as near to the exact values of a hypothesis as a sound run that makes its
   // mistakes, and much nearer than to those of no mistake, where it is off without it.
-  StatusOr<bool> AsNearAsASoundRun(const Hypothesis& hypothesis) {
-    DM_ASSIGN_OR_RETURN(const StageErrors sound, SoundErrors(hypothesis));
+  StatusOr<bool> AsNearAsASoundRun(const Hypothesis& hypothesis,
+                                   plain::ProductCache& products) const {
+    DM_ASSIGN_OR_RETURN(const StageErrors sound, SoundErrors(hypothesis, products));
     ErrorHook hook(dump_);
     DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_,
-                                  {.mistakes = hypothesis, .products = &products_}, hook));
+                                  {.mistakes = hypothesis, .products = &products}, hook));
     double error = 0;
     double sound_error = 0;
     double without = 0;
@@ -303,17 +328,38 @@ class Search {
     return explaining == 1 && decisive;
   }
 
-  StatusOr<Trial> Try(const Hypothesis& hypothesis) {
+  // Runs of a small drafter use one core each, large products all of them.
+  Status TryAll(const std::vector<Hypothesis>& hypotheses, std::vector<Trial>& trials) {
+    constexpr std::uint64_t kLargeHead = std::uint64_t{1} << 22;
+    const bool large = config_.vocab_size * config_.hidden_size >= kLargeHead;
+    std::vector<StatusOr<Trial>> results(hypotheses.size(), Trial());
+    const auto try_some = [&](std::size_t piece, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) results[i] = Try(hypotheses[i], products_[piece]);
+    };
+    if (large) {
+      try_some(0, 0, hypotheses.size());
+    } else {
+      products_.resize(std::max(products_.size(), ParallelPieces(hypotheses.size(), 1)));
+      ParallelFor(hypotheses.size(), 1, try_some);
+    }
+    for (StatusOr<Trial>& result : results) {
+      DM_ASSIGN_OR_RETURN(Trial trial, std::move(result));
+      trials.push_back(std::move(trial));
+    }
+    return OkStatus();
+  }
+
+  StatusOr<Trial> Try(const Hypothesis& hypothesis, plain::ProductCache& products) const {
     DumpHook hook(config_, dump_, bounds_, sound_, /*stop_early=*/true);
     plain::Options options;
     options.mistakes = hypothesis;
-    options.products = &products_;
+    options.products = &products;
     DM_RETURN_IF_ERROR(plain::Run(config_, weights_, bands_, options, hook));
     Trial trial;
     trial.hypothesis = hypothesis;
     trial.explains = !hook.off();
     if (trial.explains && !off_.empty()) {
-      DM_ASSIGN_OR_RETURN(trial.explains, AsNearAsASoundRun(hypothesis));
+      DM_ASSIGN_OR_RETURN(trial.explains, AsNearAsASoundRun(hypothesis, products));
     }
     if (trial.explains) CountTokens(hook.tokens(), trial);
     for (const StageFinding& finding : hook.findings()) {
@@ -358,18 +404,16 @@ class Search {
     std::stable_sort(starts.begin(), starts.end(),
                      [](const Trial& a, const Trial& b) { return a.agreed > b.agreed; });
     if (starts.size() > kMostStarts) starts.resize(kMostStarts);
+    std::vector<Hypothesis> pairs;
     for (const Trial& start : starts) {
       for (const Mistake other : applicable) {
         Hypothesis pair = start.hypothesis;
         if (!pair.insert(other).second) continue;
-        const bool known = std::any_of(trials.begin(), trials.end(),
-                                       [&](const Trial& t) { return t.hypothesis == pair; });
-        if (known) continue;
-        DM_ASSIGN_OR_RETURN(Trial trial, Try(pair));
-        trials.push_back(std::move(trial));
+        if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
+          pairs.push_back(std::move(pair));
       }
     }
-    return OkStatus();
+    return TryAll(pairs, trials);
   }
 
   static std::vector<Hypothesis> BestOf(const std::vector<Trial>& trials) {
@@ -401,7 +445,7 @@ class Search {
   StageErrors off_;    // stages that are off by their relative error
   bool tokens_alone_ = false;
   std::map<plain::StageId, std::vector<double>> tokens_;  // of no mistake
-  plain::ProductCache products_;
+  std::vector<plain::ProductCache> products_ = std::vector<plain::ProductCache>(1);  // of threads
 };
 
 }  // namespace
