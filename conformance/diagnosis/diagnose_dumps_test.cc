@@ -1,4 +1,5 @@
-// Diagnoses of dumps that an independent forward wrote (numpy_drafter.py), each with one mistake:
+// Diagnoses of dumps that an independent forward wrote (numpy_drafter.py), each with one mistake
+// (numpy_dumps.py), or with one that nobody lists (unlisted_dumps.py):
 // the right one is named, and nothing is where there is nothing to name.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +39,7 @@ class DiagnoseDumpsTest : public ::testing::Test {
     GTEST_SKIP() << "no Python packages for this test; tools/setup installs them";
   }
 
-  // Runs numpy_dumps.py, whose name BUILD sets.
+  // Runs the script that BUILD names.
   static bool Python(const std::string& command, const std::string& argument) {
     const std::string line = fmt::format("'{}' '{}' {} '{}'", std::getenv("PYTHON"),
                                          std::getenv("SCRIPT"), command, argument);
@@ -89,6 +90,7 @@ bool DiagnoseDumpsTest::python_ok_ = false;
 TEST_F(DiagnoseDumpsTest, EachMistakeIsNamed) {
   DM_ASSERT_OK_AND_ASSIGN(const std::string text, ReadTextFile(folder_->Path("expected.json")));
   DM_ASSERT_OK_AND_ASSIGN(const Json expected, ParseJson(text, "expected.json"));
+  EXPECT_GT(expected.size(), 100u);
   std::map<std::string, Geometry> geometries;
   for (const Json& entry : expected) {
     const std::string geometry = entry["folder"];
@@ -107,9 +109,10 @@ TEST_F(DiagnoseDumpsTest, EachMistakeIsNamed) {
     const std::string why = first == nullptr ? "agrees" : first->tensor + ": " + first->failure;
     if (entry["mistake"].is_null()) {
       EXPECT_TRUE(names.empty()) << fmt::format("{}", fmt::join(names, ", "));
-      // Tokens alone may not show it: each is within its margin.
+      // Tokens alone may not show it: each is within its margin. A small mistake may be within the
+      // end-to-end bound.
       const bool tokens_alone = std::string(entry["dump"]).ends_with("_tokens");
-      EXPECT_TRUE(first != nullptr || tokens_alone);
+      EXPECT_TRUE(first != nullptr || tokens_alone || entry.value("may_agree", false));
     } else if (entry["mistake"] == "") {
       EXPECT_EQ(first, nullptr) << why;
     } else {

@@ -12,6 +12,7 @@ namespace draftmark {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -146,6 +147,29 @@ TEST_F(DumpTest, OneStageMissingLoosensOnlyWhatFollowsFromIt) {
   EXPECT_FALSE(diagnosis.FirstOff()->local);
   EXPECT_EQ(diagnosis.FirstOff()->tensor, "step0.layers.0.attn_out");
   EXPECT_EQ(diagnosis.explanations, std::vector<Hypothesis>{{plain::Mistake::kGqaModulo}});
+}
+
+TEST_F(DumpTest, InputsThatOverflowAreRefused) {
+  DumpWriter writer;
+  writer.AddRun(config_, bands_, Recorded().values());
+  DM_ASSERT_OK_AND_ASSIGN(const Dump dump, Load(writer));
+  for (BFloat16& value : bands_[1][0].target_hidden) value = BFloat16::FromDouble(3.38e38);
+  EXPECT_THAT(
+      Diagnose(config_, *weights_, bands_, dump),
+      StatusIs(StatusCode::kInvalidArgument, AllOf(HasSubstr("step0.band1.inputs.target_hidden"),
+                                                   HasSubstr("step0.band1.fc overflow"))));
+}
+
+TEST_F(DumpTest, FewTokensAloneNameNothing) {
+  DumpWriter writer;
+  for (const std::size_t band : {0, 1}) {
+    writer.Add(JoinTensorName(0, band, "draft_tokens"), DType::kI64, {3},
+               Recorded({plain::Mistake::kNormPlusOne}).values().at({0, band, "draft_tokens"}));
+  }
+  DM_ASSERT_OK_AND_ASSIGN(const Diagnosis diagnosis, DiagnoseThis(writer));
+  ASSERT_NE(diagnosis.FirstOff(), nullptr);
+  EXPECT_THAT(diagnosis.explanations, SizeIs(0));
+  EXPECT_THAT(diagnosis.consistent, Contains(Hypothesis{plain::Mistake::kNormPlusOne}));
 }
 
 TEST_F(DumpTest, AStageOfAnAbsentHeadIsRefused) {

@@ -4,9 +4,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 
+#include "src/tensor/dtype.h"
 #include "src/tensor/safetensors.h"
 
 namespace draftmark {
@@ -30,6 +32,11 @@ bool StripNumber(std::string_view word, std::string_view& text, std::size_t& num
 
 constexpr std::string_view kInputs = "inputs.";
 
+bool IsFloat(DType dtype) {
+  return dtype == DType::kBF16 || dtype == DType::kF16 || dtype == DType::kF32 ||
+         dtype == DType::kF64;
+}
+
 class InputsReader {
  public:
   InputsReader(const SafetensorsFile& file, const DrafterConfig& config)
@@ -40,7 +47,13 @@ class InputsReader {
     for (const std::string& name : file_.names()) {
       const std::optional<TensorName> parts = SplitTensorName(name);
       if (!parts || !parts->rest.starts_with(kInputs)) continue;
-      names_[{parts->band, parts->step, parts->rest.substr(kInputs.size())}] = name;
+      const auto [known, first] =
+          names_.try_emplace({parts->band, parts->step, parts->rest.substr(kInputs.size())}, name);
+      if (!first) {
+        return DataLossError(
+            fmt::format("{}: tensor {}: expected each input once, found the same input as {}",
+                        file_.path(), name, known->second));
+      }
       steps_of[parts->band].insert(parts->step);
     }
     if (steps_of.empty()) {
@@ -100,6 +113,10 @@ class InputsReader {
                                        file_.path(), hidden, config_.tap_width(),
                                        ShapeToString(view.shape)));
     }
+    if (!IsFloat(view.dtype)) {
+      return DataLossError(fmt::format("{}: tensor {}: expected BF16, F16, F32 or F64, found {}",
+                                       file_.path(), hidden, DTypeName(view.dtype)));
+    }
     const StatusOr<std::vector<double>> values = ToDoubles(view);
     if (!values.ok())
       return values.status().Annotated(fmt::format("{}: tensor {}", file_.path(), hidden));
@@ -122,7 +139,17 @@ class InputsReader {
       }
       step.block_tokens.push_back(static_cast<std::uint32_t>(token));
     }
-    DM_ASSIGN_OR_RETURN(step.start, Integer(Name(band, index, "start")));
+    const std::string start = Name(band, index, "start");
+    DM_ASSIGN_OR_RETURN(step.start, Integer(start));
+    // Positions are 32-bit: those of the context rows before the anchor, and of the block from it.
+    const auto first = static_cast<std::int64_t>(step.new_context_rows);
+    const std::int64_t last = INT32_MAX - static_cast<std::int64_t>(tokens.size());
+    if (step.start < first || step.start > last) {
+      return DataLossError(fmt::format(
+          "{}: tensor {}: expected a position from {} to {} (after {} context rows, and with {} "
+          "block rows in 32 bits), found {}",
+          file_.path(), start, first, last, first, tokens.size(), step.start));
+    }
     const std::string drop = Name(band, index, "drop_front_rows");
     if (file_.Has(drop)) {
       DM_ASSIGN_OR_RETURN(const std::int64_t rows, Integer(drop));

@@ -1,13 +1,13 @@
 // What a diagnosed run was given: the calls of each band, from a case or from an inputs file.
 //
 // An inputs file is a safetensors file in the manner of cases/README.md:
-//   stepS.inputs.target_hidden  [n, L_t * h_t], any float dtype, every value exact in BF16
+//   stepS.inputs.target_hidden  [n, L_t * h_t], BF16, F16, F32 or F64, every value exact in BF16
 //   stepS.inputs.block_tokens   [gamma], any integer dtype: anchor, then mask ids
 //   stepS.inputs.start          one integer: absolute position of the anchor
 //   stepS.inputs.drop_front_rows  one integer, optional (0)
 // Further bands: stepS.bandB.inputs.NAME (band 0 may be written so too). Other tensors are ignored,
 // so that the golden.safetensors of a case is an inputs file. Steps and bands count from 0 without
-// gaps; bands may differ in rows and in their number of steps. Pure functions, thread-safe.
+// gaps, each input is there once; bands may differ in rows and in their number of steps. Pure functions, thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_INPUTS_H_
 #define DRAFTMARK_CONFORMANCE_DIAGNOSIS_INPUTS_H_
 

@@ -72,6 +72,22 @@ TEST_F(SourceTest, InputsThatDoNotFitAreRefused) {
   writer = Inputs();
   writer.Add("step3.inputs.start", DType::kI64, {1}, {2});
   ExpectRefused(writer, "without gaps");
+  writer = Inputs();
+  writer.Add("step0.band0.inputs.start", DType::kI64, {1}, {9});
+  ExpectRefused(writer, "expected each input once, found the same input as step0.");
+  writer = Inputs();
+  writer.Add("step0.inputs.target_hidden", DType::kI64, {1, 144}, std::vector<double>(144, 1));
+  ExpectRefused(writer, "step0.inputs.target_hidden: expected BF16, F16, F32 or F64, found I64");
+  for (const double start : {0.0, 2147483644.0, 2147483647.0, 9e18}) {
+    writer = Inputs();
+    writer.Add("step0.inputs.start", DType::kI64, {1}, {start});
+    ExpectRefused(writer,
+                  "step0.inputs.start: expected a position from 1 to 2147483643 (after 1 context "
+                  "rows, and with 4 block rows in 32 bits), found ");
+  }
+  writer = Inputs();
+  writer.Add("step0.inputs.start", DType::kI64, {1}, {2147483643.0});
+  EXPECT_THAT(Load(writer), IsOk());
   DumpWriter none;
   none.Add("fc", DType::kF32, {1}, {0});
   ExpectRefused(none, "found none of them in 1 tensors");

@@ -40,7 +40,22 @@ std::string_view LocationHint(const StageFinding& first) {
                      : "some of its inputs were not dumped: dump more stages to narrow it down";
 }
 
+std::string Name(const Hypothesis& hypothesis) {
+  std::vector<std::string> names;
+  for (const plain::Mistake mistake : hypothesis) {
+    const plain::MistakeInfo& info = plain::InfoOf(mistake);
+    names.push_back(fmt::format("{} ({})", info.name, info.rule));
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
 std::string ExplanationText(const Diagnosis& diagnosis, const StageFinding& first) {
+  if (!diagnosis.consistent.empty()) {
+    std::vector<std::string> names;
+    for (const Hypothesis& hypothesis : diagnosis.consistent) names.push_back(Name(hypothesis));
+    return fmt::format("  tokens alone cannot tell: consistent with {}; {}\n",
+                       fmt::join(names, ", "), LocationHint(first));
+  }
   if (diagnosis.explanations.empty()) {
     return fmt::format("  no known mistake reproduces this dump ({} tried); {}\n", diagnosis.tested,
                        LocationHint(first));
@@ -69,6 +84,17 @@ OrderedJson MistakeJson(const plain::MistakeInfo& info) {
   return json;
 }
 
+OrderedJson HypothesesJson(const std::vector<Hypothesis>& hypotheses) {
+  OrderedJson json = OrderedJson::array();
+  for (const Hypothesis& hypothesis : hypotheses) {
+    OrderedJson mistakes = OrderedJson::array();
+    for (const plain::Mistake mistake : hypothesis)
+      mistakes.push_back(MistakeJson(plain::InfoOf(mistake)));
+    json.push_back(std::move(mistakes));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string DiagnosisText(const Diagnosis& diagnosis, const std::string& dump) {
@@ -90,13 +116,8 @@ OrderedJson DiagnosisJson(const Diagnosis& diagnosis, const std::string& dump) {
   json["dump"] = dump;
   json["agrees"] = first == nullptr;
   json["first_off"] = first == nullptr ? OrderedJson() : OrderedJson(first->tensor);
-  json["explanations"] = OrderedJson::array();
-  for (const Hypothesis& hypothesis : diagnosis.explanations) {
-    OrderedJson mistakes = OrderedJson::array();
-    for (const plain::Mistake mistake : hypothesis)
-      mistakes.push_back(MistakeJson(plain::InfoOf(mistake)));
-    json["explanations"].push_back(std::move(mistakes));
-  }
+  json["explanations"] = HypothesesJson(diagnosis.explanations);
+  json["consistent_with"] = HypothesesJson(diagnosis.consistent);
   json["hypotheses_tested"] = diagnosis.tested;
   if (first != nullptr && diagnosis.explanations.empty()) json["hint"] = LocationHint(*first);
   json["stages"] = OrderedJson::array();
