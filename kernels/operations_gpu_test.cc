@@ -1,0 +1,154 @@
+// Every operation of the registry on the GPU, judged like the CPU reference: boundary shapes within
+// their bounds, wherever the operands lie; the same bits in every run; a row the same with other rows
+// and without. Each run also proves that nothing outside of the outputs was written (RunOnDevice).
+//
+// Prints a line for each case with the share of its bound that it used.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "conformance/operations/check_operation.h"
+#include "kernels/registry/device_operations.h"
+#include "src/base/status_matchers.h"
+#include "src/cuda/cuda_allocator.h"
+#include "src/cuda/gpu_test.h"
+#include "src/cuda/stream.h"
+#include "src/operations/registry.h"
+
+namespace draftmark::kernels {
+namespace {
+
+constexpr int kRuns = 5;
+
+class OperationOnGpu : public GpuTest, public ::testing::WithParamInterface<std::string_view> {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    StatusOr<CudaStream> stream = CudaStream::Create();
+    ASSERT_TRUE(stream.ok()) << stream.status().ToString();
+    stream_.emplace(*std::move(stream));
+    StatusOr<std::unique_ptr<CublasLt>> library = CublasLt::Create();
+    ASSERT_TRUE(library.ok()) << library.status().ToString();
+    library_ = *std::move(library);
+  }
+
+  const Operation& operation() const { return *FindOperation(GetParam()); }
+  DeviceContext Context(bool with_library = true) {
+    return {.allocator = &allocator_,
+            .cublaslt = with_library ? library_.get() : nullptr,
+            .stream = stream_->get()};
+  }
+  void Judge(const OperationCase& c, const DeviceContext& context, std::string_view how) {
+    const StatusOr<OperationReport> report =
+        CheckOperation(c, Precision::kBf16, "cuda", SumType::kFloat32,
+                       [&](const OperationCase& one, const OperandSet& operands) {
+                         return RunOnDevice(one, operands, context);
+                       });
+    ASSERT_TRUE(report.ok()) << how << ": " << report.status().ToString();
+    EXPECT_TRUE(report->passed()) << how << ": " << ReportText(*report);
+    EXPECT_FALSE(report->verdicts.empty());
+    fmt::print("{}: {}", how, ReportText(*report));
+  }
+
+  CudaAllocator allocator_;
+  std::optional<CudaStream> stream_;
+  std::unique_ptr<CublasLt> library_;
+};
+
+std::vector<std::string_view> Names() {
+  std::vector<std::string_view> names;
+  for (const Operation& operation : AllOperations()) names.push_back(operation.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, OperationOnGpu, ::testing::ValuesIn(Names()),
+                         [](const auto& operation) { return std::string(operation.param); });
+
+TEST_P(OperationOnGpu, BoundaryCasesAreWithinTheirBounds) {
+  for (const OperationCase& c : BoundaryCases(operation())) Judge(c, Context(), "aligned");
+}
+
+// One element behind the alignment: 16-byte access is impossible, and must not be tried.
+TEST_P(OperationOnGpu, OperandsMayLieAnywhere) {
+  DeviceContext context = Context();
+  context.placement.misaligned = true;
+  for (const OperationCase& c : BoundaryCases(operation())) Judge(c, context, "misaligned");
+}
+
+// linear has a second way to compute; for the others this repeats what is above.
+TEST_P(OperationOnGpu, OwnKernelsAloneAreWithinTheirBounds) {
+  if (GetParam() != "linear") GTEST_SKIP() << "no library in this operation";
+  for (const OperationCase& c : BoundaryCases(operation())) Judge(c, Context(false), "own kernel");
+}
+
+TEST_P(OperationOnGpu, RunsAreDeterministic) {
+  for (const OperationCase& c : BoundaryCases(operation())) {
+    DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
+    DM_ASSERT_OK_AND_ASSIGN(const OutputBytes first, RunOnDeviceToBytes(c, operands, Context()));
+    for (int run = 1; run < kRuns; ++run) {
+      DM_ASSERT_OK_AND_ASSIGN(const OutputBytes again, RunOnDeviceToBytes(c, operands, Context()));
+      EXPECT_EQ(again, first) << c.Id() << " run " << run;
+    }
+  }
+}
+
+// The operands of one row of a case: those that have a row for each row are cut, the rest is whole.
+OperandSet RowOf(const OperationCase& c, const OperandSet& all, std::uint64_t row) {
+  OperandSet one;
+  for (const Operand& operand : all.operands()) {
+    Operand cut = operand;
+    if (c.operation->operand(operand.name)->shape.front() == "rows") {
+      const std::size_t bytes = operand.bytes.size() / c["rows"];
+      cut.shape.front() = 1;
+      cut.bytes.assign(operand.bytes.begin() + static_cast<std::ptrdiff_t>(row * bytes),
+                       operand.bytes.begin() + static_cast<std::ptrdiff_t>((row + 1) * bytes));
+    }
+    one.Add(std::move(cut));
+  }
+  return one;
+}
+
+// Operations whose rows know nothing of each other. The others: bands (slots, convolution, walk),
+// one order of rows in several outputs (kv_split), a pool that all rows write (kv_write), keys of
+// the block's rows (attention).
+bool IsPerRow(const OperationCase& c) {
+  static constexpr std::string_view kPerRow[] = {
+      "embed",    "row_gather",   "linear", "rms_norm", "head_norm",   "rope",
+      "silu_mul", "residual_add", "argmax", "top16",    "markov_step", "confidence"};
+  constexpr std::uint64_t kRecurrent = 2;  // the rnn head's rows are steps
+  return std::find(std::begin(kPerRow), std::end(kPerRow), c.operation->name) !=
+             std::end(kPerRow) &&
+         (c.operation->name != "markov_step" || c["type"] != kRecurrent);
+}
+
+TEST_P(OperationOnGpu, ARowHasTheSameBitsAloneAndAmongOthers) {
+  std::size_t compared = 0;
+  for (const OperationCase& c : BoundaryCases(operation())) {
+    if (!IsPerRow(c)) continue;
+    ShapeValues values;
+    for (const auto& [key, value] : c.keys.values()) values.push_back(key == "rows" ? 1 : value);
+    DM_ASSERT_OK_AND_ASSIGN(const OperationCase one_row, MakeCase(operation(), values));
+    DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
+    // The library may choose another order of sums for another number of rows.
+    DM_ASSERT_OK_AND_ASSIGN(const OutputBytes all, RunOnDeviceToBytes(c, operands, Context(false)));
+    for (const std::uint64_t row : {std::uint64_t{0}, c["rows"] / 2, c["rows"] - 1}) {
+      DM_ASSERT_OK_AND_ASSIGN(const OutputBytes alone,
+                              RunOnDeviceToBytes(one_row, RowOf(c, operands, row), Context(false)));
+      for (const auto& [name, bytes] : alone) {
+        const std::vector<std::byte>& whole = all.at(name);
+        ASSERT_EQ(bytes.size() * c["rows"], whole.size()) << c.Id() << " " << name;
+        EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(),
+                               whole.begin() + static_cast<std::ptrdiff_t>(row * bytes.size())))
+            << c.Id() << " " << name << " row " << row;
+        ++compared;
+      }
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "the rows of this operation depend on each other";
+  fmt::print("{}: {} rows compared\n", GetParam(), compared);
+}
+
+}  // namespace
+}  // namespace draftmark::kernels
