@@ -77,6 +77,62 @@ TEST_P(OperationOnGpu, OperandsMayLieAnywhere) {
   for (const OperationCase& c : BoundaryCases(operation())) Judge(c, context, "misaligned");
 }
 
+// Shapes that matter to these kernels and are no boundary of the operation: the kernels' own tile
+// borders, each padded head dim, rows wider than what stays in registers, the library's epilogues.
+constexpr std::string_view kKernelCases[] = {
+    "op/rms_norm/rows=2,h=32768/bf16",
+    "op/rms_norm/rows=2,h=33001/bf16",
+    "op/rms_norm/rows=3,h=36864/bf16",
+    "op/head_norm/rows=2,heads=3,d=256/bf16",
+    "op/head_norm/rows=2,heads=3,d=520/bf16",
+    "op/rope/rows=3,heads=17,d=256,rotary=256,half_head=0/bf16",
+    "op/row_gather/rows=3,from=5,width=16392/bf16",
+    "op/conv_prepare/rows=14,h=4096,taps=2,group=16,band=7/bf16",
+    "op/conv_finish/rows=6,h=1032,taps=3,group=8,band=3/bf16",
+    "op/linear/rows=16,n=1536,k=2560,bias=0,cap=0/bf16",
+    "op/linear/rows=33,n=264,k=520,bias=1,cap=1/bf16",
+    "op/linear/rows=5,n=520,k=1024,bias=1,cap=0/bf16",
+    "op/linear/rows=9,n=72,k=1024,bias=0,cap=1/bf16",
+    "op/argmax/rows=3,v=4095/bf16",
+    "op/argmax/rows=3,v=4097/bf16",
+    "op/argmax/rows=5,v=131080/bf16",
+    "op/top16/rows=3,v=4095/bf16",
+    "op/top16/rows=3,v=4097/bf16",
+    "op/top16/rows=5,v=8200/bf16",
+    "op/top16/rows=4,v=131080/bf16",
+    "op/selector_walk/rows=10,band=5,v=300,r=512/bf16",
+    "op/selector_walk/rows=6,band=2,v=300,r=264/bf16",
+    "op/markov_step/rows=3,v=1000,r=256,h=64,type=1/bf16",
+    "op/markov_step/rows=5,v=333,r=256,h=512,type=2/bf16",
+    "op/markov_step/rows=9,v=4100,r=256,h=8,type=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=16,ctx=100,window=0,causal=0,sink=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=48,ctx=100,window=0,causal=0,sink=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=80,ctx=100,window=33,causal=1,sink=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=96,ctx=100,window=0,causal=0,sink=1/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=130,ctx=100,window=0,causal=1,sink=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=192,ctx=100,window=50,causal=0,sink=0/bf16",
+    "op/paged_attention/rows=5,heads=4,kv=2,d=255,ctx=100,window=0,causal=0,sink=0/bf16",
+    "op/paged_attention/rows=7,heads=10,kv=2,d=256,ctx=333,window=0,causal=0,sink=1/bf16",
+    "op/paged_attention/rows=32,heads=16,kv=2,d=256,ctx=70,window=40,causal=1,sink=0/bf16",
+    "op/paged_attention/rows=16,heads=32,kv=8,d=128,ctx=1500,window=0,causal=0,sink=0/bf16",
+    "op/paged_attention/rows=8,heads=9,kv=1,d=64,ctx=2000,window=1,causal=1,sink=0/bf16",
+    "op/paged_attention/rows=64,heads=5,kv=1,d=128,ctx=300,window=0,causal=0,sink=0/bf16",
+};
+
+TEST_P(OperationOnGpu, KernelBordersAreWithinTheirBounds) {
+  std::size_t judged = 0;
+  DeviceContext misaligned = Context();
+  misaligned.placement.misaligned = true;
+  for (const std::string_view id : kKernelCases) {
+    DM_ASSERT_OK_AND_ASSIGN(const OperationCase c, FindCase(id));
+    if (c.operation->name != GetParam()) continue;
+    Judge(c, Context(), "aligned");
+    Judge(c, misaligned, "misaligned");
+    ++judged;
+  }
+  if (judged == 0) GTEST_SKIP() << "the boundary cases reach all borders of this kernel";
+}
+
 // linear has a second way to compute; for the others this repeats what is above.
 TEST_P(OperationOnGpu, OwnKernelsAloneAreWithinTheirBounds) {
   if (GetParam() != "linear") GTEST_SKIP() << "no library in this operation";
