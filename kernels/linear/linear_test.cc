@@ -4,59 +4,33 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "kernels/linear/linear_traits.h"
-#include "src/base/counter_hash.h"
+#include "kernels/testing/device_test.h"
 #include "src/base/status_matchers.h"
-#include "src/cuda/cuda_allocator.h"
-#include "src/cuda/device_buffer.h"
-#include "src/cuda/gpu_test.h"
-#include "src/cuda/stream.h"
 
 namespace draftmark::kernels {
 namespace {
 
-class LinearTest : public GpuTest {
+class LinearTest : public DeviceTest {
  protected:
   void SetUp() override {
-    GpuTest::SetUp();
+    DeviceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     library_ = CublasLt::Create().value();
-    stream_.emplace(CudaStream::Create().value());
   }
 
-  DeviceBuffer Random(const char* name, std::int64_t count, double scale) {
-    std::vector<BFloat16> values(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = BFloat16::FromDouble(scale * (2 * UniformAt(SeedOf(name), i) - 1));
-    }
-    DeviceBuffer buffer = Bytes(values.size() * sizeof(BFloat16));
-    DM_CHECK(CopyToDevice(buffer.address(), std::as_bytes(std::span(values)), stream_->get()).ok());
-    return buffer;
-  }
-  DeviceBuffer Bytes(std::uint64_t bytes) {
-    return DeviceBuffer::Create(allocator_, {.bytes = bytes, .tag = "operand"}).value();
-  }
-  std::vector<BFloat16> Read(const DeviceBuffer& buffer) {
-    std::vector<BFloat16> values(buffer.bytes() / sizeof(BFloat16));
-    DM_CHECK(CopyToHost(std::as_writable_bytes(std::span(values)), buffer.address(), stream_->get())
-                 .ok());
-    DM_CHECK(stream_->Synchronize().ok());
-    return values;
-  }
-
-  CudaAllocator allocator_;
   std::unique_ptr<CublasLt> library_;
-  std::optional<CudaStream> stream_;
 };
 
 // cuBLASLt with FP32 output and our epilogue, cuBLASLt's own epilogue, and the own kernel agree up
 // to the place where a sum falls beside a midpoint: one BF16 step.
 TEST_F(LinearTest, LibraryAndOwnKernelAgree) {
   constexpr std::int64_t kRows = 16, kN = 264, kK = 1024;
-  const DeviceBuffer x = Random("x", kRows * kK, 2), w = Random("w", kN * kK, 0.05),
-                     bias = Random("bias", kN, 2), y = Bytes(kRows * kN * sizeof(BFloat16)),
+  const DeviceBuffer x = Upload(Random("x", kRows * kK, 2)), w = Upload(Random("w", kN * kK, 0.05)),
+                     bias = Upload(Random("bias", kN, 2)), y = Bytes(kRows * kN * sizeof(BFloat16)),
                      workspace = Bytes(LinearTraits::WorkspaceBytes(kRows, kN, true));
   for (const bool with_bias : {false, true}) {
     for (const float multiplier : {1.0F, 1.5F}) {
@@ -74,10 +48,10 @@ TEST_F(LinearTest, LibraryAndOwnKernelAgree) {
                                  .workspace_bytes = workspace.bytes()};
         SCOPED_TRACE(fmt::format("bias {} multiplier {} softcap {} epilogue {}", with_bias,
                                  multiplier, softcap, NeedsEpilogue(args)));
-        ASSERT_THAT(LaunchLinear(args, library_.get(), stream_->get()), IsOk());
-        const std::vector<BFloat16> by_library = Read(y);
-        ASSERT_THAT(LaunchLinear(args, nullptr, stream_->get()), IsOk());
-        const std::vector<BFloat16> own = Read(y);
+        ASSERT_THAT(LaunchLinear(args, library_.get(), stream()), IsOk());
+        const std::vector<BFloat16> by_library = Read<BFloat16>(y);
+        ASSERT_THAT(LaunchLinear(args, nullptr, stream()), IsOk());
+        const std::vector<BFloat16> own = Read<BFloat16>(y);
         std::size_t different = 0;
         for (std::size_t i = 0; i < own.size(); ++i) {
           different += own[i] == by_library[i] ? 0 : 1;
@@ -95,19 +69,19 @@ TEST_F(LinearTest, LibraryAndOwnKernelAgree) {
 
 // A workspace is asked for only where the library multiplies.
 TEST_F(LinearTest, WorkspaceIsChecked) {
-  const DeviceBuffer x = Random("x", 64, 1), y = Bytes(64);
+  const DeviceBuffer x = Upload(Random("x", 64, 1)), y = Bytes(64);
   LinearArgs args = {.x = x.As<BFloat16>(),
                      .weight = x.As<BFloat16>(),
                      .y = y.As<BFloat16>(),
                      .rows = 1,
                      .n = 8,
                      .k = 8};
-  EXPECT_THAT(LaunchLinear(args, library_.get(), stream_->get()),
+  EXPECT_THAT(LaunchLinear(args, library_.get(), stream()),
               StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("workspace")));
-  EXPECT_THAT(LaunchLinear(args, nullptr, stream_->get()), IsOk());
+  EXPECT_THAT(LaunchLinear(args, nullptr, stream()), IsOk());
   args.k = 7;
-  EXPECT_THAT(LaunchLinear(args, library_.get(), stream_->get()), IsOk());
-  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(LaunchLinear(args, library_.get(), stream()), IsOk());
+  (void)Read<BFloat16>(y);
 }
 
 }  // namespace
