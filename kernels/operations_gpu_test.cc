@@ -150,6 +150,19 @@ TEST_P(OperationOnGpu, RunsAreDeterministic) {
   }
 }
 
+// Wide and scalar access are two ways to the same bits.
+TEST_P(OperationOnGpu, WhereOperandsLieChangesNoBit) {
+  DeviceContext misaligned = Context(false);
+  misaligned.placement.misaligned = true;
+  for (const OperationCase& c : BoundaryCases(operation())) {
+    DM_ASSERT_OK_AND_ASSIGN(const OperandSet operands, MakeOperands(c));
+    DM_ASSERT_OK_AND_ASSIGN(const OutputBytes wide,
+                            RunOnDeviceToBytes(c, operands, Context(false)));
+    DM_ASSERT_OK_AND_ASSIGN(const OutputBytes scalar, RunOnDeviceToBytes(c, operands, misaligned));
+    EXPECT_EQ(scalar, wide) << c.Id();
+  }
+}
+
 // The operands of one row of a case: those that have a row for each row are cut, the rest is whole.
 OperandSet RowOf(const OperationCase& c, const OperandSet& all, std::uint64_t row) {
   OperandSet one;

@@ -3,6 +3,7 @@
 
 #include "src/base/status_matchers.h"
 #include "src/cuda/cuda_allocator.h"
+#include "src/cuda/cuda_event_source.h"
 #include "src/cuda/device_buffer.h"
 #include "src/cuda/gpu_test.h"
 #include "src/cuda/stream.h"
@@ -101,6 +102,38 @@ TEST_F(CudaMemoryTest, EventsMeasureTime) {
   DM_ASSERT_OK_AND_ASSIGN(const double milliseconds, stop.MillisecondsSince(start));
   EXPECT_GT(milliseconds, 0);
   EXPECT_LT(milliseconds, 1000);
+}
+
+// Needs no device.
+TEST(CudaEventSourceTest, HandlesMustBeAlive) {
+  CudaEventSource events;
+  EXPECT_THAT(events.Record(0, {}), StatusIs(StatusCode::kInvalidArgument, HasSubstr("alive")));
+  EXPECT_THAT(events.Wait(17), StatusIs(StatusCode::kInvalidArgument, HasSubstr("0x11")));
+  EXPECT_THAT(events.Destroy(17), StatusIs(StatusCode::kInvalidArgument, HasSubstr("alive")));
+}
+
+TEST_F(CudaMemoryTest, TheHostReadsPinnedMemoryBehindAnEvent) {
+  DM_ASSERT_OK_AND_ASSIGN(const CudaStream stream, CudaStream::Create());
+  const std::uint64_t bytes = std::uint64_t{16} << 20;
+  DM_ASSERT_OK_AND_ASSIGN(const DeviceBuffer source,
+                          DeviceBuffer::Create(allocator_, {.bytes = bytes, .tag = "source"}));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const DeviceBuffer landing,
+      DeviceBuffer::Create(allocator_,
+                           {.bytes = bytes, .kind = MemoryKind::kHostPinned, .tag = "landing"}));
+  CudaEventSource events;
+  DM_ASSERT_OK_AND_ASSIGN(const std::uint64_t event, events.Create());
+  EXPECT_NE(event, 0u);
+  EXPECT_THAT(events.Wait(event), IsOk());  // never recorded: at once
+  const StreamHandle handle = HandleOf(stream.get());
+  ASSERT_THAT(allocator_.SetBytes(source.address(), bytes, 0x3C, handle), IsOk());
+  ASSERT_THAT(CopyToHost({landing.As<std::byte>(), bytes}, source.address(), stream.get()), IsOk());
+  ASSERT_THAT(events.Record(event, handle), IsOk());
+  ASSERT_THAT(events.Wait(event), IsOk());
+  EXPECT_EQ(landing.As<std::byte>()[bytes - 1], std::byte{0x3C});
+  EXPECT_THAT(events.Destroy(event), IsOk());
+  EXPECT_EQ(events.live_count(), 0u);
+  EXPECT_THAT(events.Wait(event), StatusIs(StatusCode::kInvalidArgument, HasSubstr("alive")));
 }
 
 }  // namespace
