@@ -2,6 +2,7 @@
 // arguments that change under a captured launch.
 #include "kernels/paged_attention/paged_attention.h"
 
+#include <cmath>
 #include <vector>
 
 #include "kernels/paged_attention/paged_attention_traits.h"
@@ -131,6 +132,36 @@ TEST_F(PagedAttentionTest, AReplayReadsItsArgumentsAnew) {
   }
   EXPECT_EQ(cudaGraphExecDestroy(program), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+// Two keys of nearly the same score and opposite values: with probabilities rounded to BF16 both
+// would weigh 1, and nothing would be left.
+TEST_F(PagedAttentionTest, ProbabilitiesKeepMoreThanBf16) {
+  std::vector<BFloat16> q(kD), k(16 * kD), v(16 * kD);
+  q[0] = BFloat16::FromDouble(1);
+  for (std::int64_t i = 2 * kD; i < 16 * kD; ++i) k[i].bits = v[i].bits = 0xFFFF;  // not to be read
+  k[kD] = BFloat16::FromDouble(-0.012);
+  for (std::int64_t i = 0; i < kD; ++i) {
+    v[i] = BFloat16::FromDouble(1);
+    v[kD + i] = BFloat16::FromDouble(-1);
+  }
+  const DeviceBuffer on_q = Upload(q), on_k = Upload(k), on_v = Upload(v),
+                     table = Upload(std::vector<std::uint32_t>{0}),
+                     record = Upload(std::vector<std::uint32_t>{2, 1, 1}),
+                     out = Bytes(kD * sizeof(BFloat16));
+  PagedAttentionArgs args = Args(record);
+  args.q = on_q.As<BFloat16>();
+  args.k_pool = on_k.As<BFloat16>();
+  args.v_pool = on_v.As<BFloat16>();
+  args.block_tables = table.As<std::uint32_t>();
+  args.out = out.As<BFloat16>();
+  args.bands = args.rows = args.heads = args.kv = args.table = 1;
+  ASSERT_THAT(LaunchPagedAttention(args, stream()), IsOk());
+  // (1 - e^s) / (1 + e^s), s = k q / sqrt(d)
+  const double expected = std::tanh(-k[kD].ToDouble() / std::sqrt(double{kD}) / 2);
+  for (const BFloat16 value : Read<BFloat16>(out)) {
+    ASSERT_NEAR(value.ToDouble(), expected, 0.02 * expected);
+  }
 }
 
 }  // namespace
