@@ -1,0 +1,32 @@
+#include "kernels/argmax/argmax.h"
+#include "kernels/argmax/argmax_traits.h"
+#include "kernels/argmax/sm80_argmax.cuh"
+#include "kernels/device/arguments.h"
+
+namespace draftmark::kernels {
+
+Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
+  using Traits = ArgmaxTraits;
+  if (args.rows == 0) return OkStatus();
+  ArgmaxArgs full = args;
+  if (full.row_stride == 0) full.row_stride = full.v;
+  DM_RETURN_IF_ERROR(ArgumentCheck("argmax")
+                         .Size("rows", args.rows, 1, kMostBlocksYZ)
+                         .Size("v", args.v)
+                         .Size("token_step", args.token_step)
+                         .Rule(full.row_stride >= args.v, "row_stride is at least v")
+                         .Pointer("logits", args.logits)
+                         .Pointer("tokens", args.tokens)
+                         .Workspace(args.workspace, args.workspace_bytes,
+                                    args.v > 0 ? Traits::WorkspaceBytes(args.rows, args.v) : 0)
+                         .status());
+  auto* const keys = static_cast<CandidateKey*>(args.workspace);
+  const std::int64_t pieces = Traits::Pieces(args.v);
+  const dim3 grid(Blocks(pieces, 1), Blocks(args.rows, 1));
+  ArgmaxPieceKernel<<<grid, Traits::kThreads, 0, stream>>>(full, keys);
+  DM_RETURN_IF_ERROR(LaunchStatus("argmax, pieces"));
+  ArgmaxRowKernel<<<Blocks(args.rows, 1), kWarp, 0, stream>>>(full, keys, static_cast<int>(pieces));
+  return LaunchStatus("argmax, rows");
+}
+
+}  // namespace draftmark::kernels

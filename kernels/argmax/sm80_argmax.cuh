@@ -1,0 +1,79 @@
+// Argmax in two steps: the best key of each piece of a row, then the best of a row's keys. A key
+// holds value and id, so the order in which pieces are compared does not matter.
+#ifndef DRAFTMARK_KERNELS_ARGMAX_SM80_ARGMAX_CUH_
+#define DRAFTMARK_KERNELS_ARGMAX_SM80_ARGMAX_CUH_
+
+#include <cstdint>
+
+#include "kernels/argmax/argmax.h"
+#include "kernels/argmax/argmax_traits.h"
+#include "kernels/device/candidates.cuh"
+#include "kernels/device/reduce.cuh"
+#include "kernels/device/values.cuh"
+
+namespace draftmark::kernels {
+
+// Grid: (pieces, rows). Writes keys[row, piece].
+__global__ void __launch_bounds__(ArgmaxTraits::kThreads)
+    ArgmaxPieceKernel(ArgmaxArgs args, CandidateKey* keys) {
+  constexpr int kThreads = ArgmaxTraits::kThreads;
+  constexpr int kPiece = static_cast<int>(ArgmaxTraits::kPieceElements);
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t row = blockIdx.y;
+  const std::int64_t begin = std::int64_t{blockIdx.x} * kPiece;
+  const std::int64_t left = args.v - begin;
+  const int count = left < kPiece ? static_cast<int>(left) : kPiece;
+  const BFloat16* const piece = args.logits + row * args.row_stride + begin;
+
+  // A thread meets its ids in ascending order, so that "greater" alone keeps the lowest of a tie.
+  std::uint32_t best_code = 0;
+  int best = 0;
+  const auto visit = [&](std::uint32_t bits, int index) {
+    const std::uint32_t code = CandidateCode(bits);
+    if (code > best_code) {
+      best_code = code;
+      best = index;
+    }
+  };
+  const int head = HeadElements(piece, count);
+  if (thread < head) visit(piece[thread].bits, thread);
+  const int chunks = (count - head) / kChunk;
+#pragma unroll 2
+  for (int chunk = thread; chunk < chunks; chunk += kThreads) {
+    const int first = head + chunk * kChunk;
+    const uint4 raw = *reinterpret_cast<const uint4*>(piece + first);
+    const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      visit(words[i] & 0xFFFFu, first + 2 * i);
+      visit(words[i] >> 16, first + 2 * i + 1);
+    }
+  }
+  const int tail = head + chunks * kChunk + thread;
+  if (tail < count) visit(piece[tail].bits, tail);
+
+  // Best of the block
+  __shared__ CandidateKey of_warp[kThreads / kWarp];
+  CandidateKey key = KeyOf(best_code, static_cast<std::uint32_t>(begin + best));
+  key = WarpGreatest(key);
+  if (thread % kWarp == 0) of_warp[thread / kWarp] = key;
+  __syncthreads();
+  if (thread >= kWarp) return;
+  key = WarpGreatest(thread < kThreads / kWarp ? of_warp[thread] : 0);
+  if (thread == 0) keys[row * gridDim.x + blockIdx.x] = key;
+}
+
+// One warp for each row.
+__global__ void ArgmaxRowKernel(ArgmaxArgs args, const CandidateKey* keys, int pieces) {
+  const std::int64_t row = blockIdx.x;
+  CandidateKey key = 0;
+  for (int piece = static_cast<int>(threadIdx.x); piece < pieces; piece += kWarp) {
+    key = Greater(key, keys[row * pieces + piece]);
+  }
+  key = WarpGreatest(key);
+  if (threadIdx.x == 0) args.tokens[row * args.token_step] = key == 0 ? 0 : IdOfKey(key);
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_ARGMAX_SM80_ARGMAX_CUH_

@@ -1,0 +1,41 @@
+// Dynamic convolution: one thread for eight neighbouring channels of a row that share their dynamic
+// coefficients, or for one channel where groups or addresses do not allow that.
+#ifndef DRAFTMARK_KERNELS_CONV_SM80_CONV_CUH_
+#define DRAFTMARK_KERNELS_CONV_SM80_CONV_CUH_
+
+#include <cstdint>
+
+#include "kernels/conv/conv.h"
+#include "kernels/device/values.cuh"
+
+namespace draftmark::kernels {
+
+template <bool kVector>
+__global__ void ConvKernel(ConvArgs args) {
+  constexpr int kWidth = kVector ? kChunk : 1;
+  const std::int64_t channel = (std::int64_t{blockIdx.y} * blockDim.x + threadIdx.x) * kWidth;
+  if (channel >= args.h) return;
+  const std::int64_t row = blockIdx.x;
+  const std::int64_t row_in_band = row % args.band;
+  const std::int64_t groups = args.h / args.group;
+  const std::int64_t side = args.side == ConvSide::kFinish ? 1 : 0;
+  const BFloat16* const base = args.base + side * args.taps * args.h + channel;
+  const BFloat16* const dynamic =
+      args.dynamic + (row * 2 + side) * args.taps * groups + channel / args.group;
+  const BFloat16* const x = args.x + row * args.h + channel;
+
+  float sum[kChunk] = {};
+  for (std::int64_t tap = 0; tap < args.taps && tap <= row_in_band; ++tap) {
+    const float moved = ToFloat(dynamic[tap * groups]);
+    float fixed[kChunk], value[kChunk];
+    LoadBegun<kVector>(base + tap * args.h, kWidth, fixed);
+    LoadBegun<kVector>(x - tap * args.h, kWidth, value);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) sum[i] = fmaf(fixed[i] + moved, value[i], sum[i]);
+  }
+  StoreChunk<kVector>(args.out + row * args.h + channel, kWidth, sum);
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_CONV_SM80_CONV_CUH_

@@ -1,0 +1,27 @@
+#include "kernels/device/arguments.h"
+#include "kernels/embed/embed.h"
+#include "kernels/embed/embed_traits.h"
+#include "kernels/embed/sm80_embed.cuh"
+
+namespace draftmark::kernels {
+
+Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream) {
+  using Traits = EmbedTraits;
+  if (args.rows == 0) return OkStatus();
+  constexpr std::int64_t kColumns = Traits::kThreads * kChunk;
+  DM_RETURN_IF_ERROR(ArgumentCheck("embed")
+                         .Size("rows", args.rows)
+                         .Size("vocabulary", args.vocabulary)
+                         .Size("h", args.h, 1, kMostBlocksYZ * kColumns)
+                         .Pointer("ids", args.ids)
+                         .Pointer("table", args.table)
+                         .Pointer("out", args.out)
+                         .status());
+  const dim3 grid(Blocks(args.rows, 1), Blocks(args.h, kColumns));
+  WithBool(CanVectorise({args.table, args.mask_embedding, args.out}, {args.h}), [&](auto vector) {
+    EmbedKernel<decltype(vector)::value><<<grid, Traits::kThreads, 0, stream>>>(args);
+  });
+  return LaunchStatus("embed");
+}
+
+}  // namespace draftmark::kernels

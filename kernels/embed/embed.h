@@ -1,0 +1,35 @@
+// Embedding rows of a block (spec/drafter.md section 2): out[i] = rne(table[ids[i]] * scale).
+//
+// Rows whose id is `mask_token` take `mask_embedding` where a checkpoint ships one. The scale is one
+// FP32 product and one rounding; 1 copies. An id outside the vocabulary gives a row of NaN: nothing
+// foreign is read, and it shows. INVALID_ARGUMENT for sizes or pointers that cannot be. Common rules
+// of launchers: kernels/device/arguments.h. Thread-safe.
+#ifndef DRAFTMARK_KERNELS_EMBED_EMBED_H_
+#define DRAFTMARK_KERNELS_EMBED_EMBED_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark::kernels {
+
+struct EmbedArgs {
+  const std::uint32_t* ids = nullptr;        // [rows]
+  const BFloat16* table = nullptr;           // [vocabulary, h]
+  const BFloat16* mask_embedding = nullptr;  // [h]; may be null
+  std::uint32_t mask_token = 0;              // only with mask_embedding
+  float scale = 1;
+  BFloat16* out = nullptr;  // [rows, h]
+  std::int64_t rows = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t h = 0;
+};
+
+Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream);
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_EMBED_EMBED_H_

@@ -1,0 +1,39 @@
+// Embedding rows: one block for each row and 1024 columns.
+#ifndef DRAFTMARK_KERNELS_EMBED_SM80_EMBED_CUH_
+#define DRAFTMARK_KERNELS_EMBED_SM80_EMBED_CUH_
+
+#include <cstdint>
+
+#include "kernels/device/values.cuh"
+#include "kernels/embed/embed.h"
+
+namespace draftmark::kernels {
+
+template <bool kVector>
+__global__ void EmbedKernel(EmbedArgs args) {
+  const std::int64_t row = blockIdx.x;
+  const int column = static_cast<int>((blockIdx.y * blockDim.x + threadIdx.x) * kChunk);
+  const int h = static_cast<int>(args.h);
+  if (column >= h) return;
+
+  const std::uint32_t id = args.ids[row];
+  const BFloat16* source = nullptr;
+  if (args.mask_embedding != nullptr && id == args.mask_token) {
+    source = args.mask_embedding;
+  } else if (id < args.vocabulary) {
+    source = args.table + id * args.h;
+  }
+  float values[kChunk];
+  if (source != nullptr) {
+    LoadChunk<kVector>(source + column, h - column, values);
+  }
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    values[i] = source != nullptr ? __fmul_rn(values[i], args.scale) : FloatOf(kNanBits);
+  }
+  StoreChunk<kVector>(args.out + row * args.h + column, h - column, values);
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_EMBED_SM80_EMBED_CUH_

@@ -1,0 +1,33 @@
+// Copies K and V rows into cache slots (spec/drafter.md section 3.8).
+//
+// A negative slot skips its row; so does one behind the pool's end, where a write would damage
+// foreign memory. Two rows of one launch must not share a slot. INVALID_ARGUMENT for sizes or
+// pointers that cannot be. Common rules of launchers: kernels/device/arguments.h. Thread-safe.
+#ifndef DRAFTMARK_KERNELS_KV_WRITE_KV_WRITE_H_
+#define DRAFTMARK_KERNELS_KV_WRITE_KV_WRITE_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark::kernels {
+
+struct KvWriteArgs {
+  const BFloat16* k = nullptr;          // [rows, width]
+  const BFloat16* v = nullptr;          // [rows, width]
+  const std::int64_t* slots = nullptr;  // [rows]
+  BFloat16* k_pool = nullptr;           // [pool_slots, width]
+  BFloat16* v_pool = nullptr;           // [pool_slots, width]
+  std::int64_t rows = 0;
+  std::int64_t width = 0;       // n_kv * d
+  std::int64_t pool_slots = 0;  // 16 for each block of the pool
+};
+
+Status LaunchKvWrite(const KvWriteArgs& args, cudaStream_t stream);
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_KV_WRITE_KV_WRITE_H_

@@ -1,0 +1,87 @@
+#include "kernels/device/arguments.h"
+#include "kernels/linear/linear.h"
+#include "kernels/linear/linear_traits.h"
+#include "kernels/linear/sm80_linear_epilogue.cuh"
+#include "kernels/linear/sm80_skinny_linear.cuh"
+
+namespace draftmark::kernels {
+namespace {
+
+static_assert(LinearTraits::kLibraryWorkspaceBytes == kCublasLtWorkspaceBytes);
+
+LinearEpilogue EpilogueOf(const LinearArgs& args) {
+  return {.bias = args.bias,
+          .multiplier = args.multiplier,
+          .softcap = args.softcap,
+          .y = args.y,
+          .n = args.n};
+}
+
+bool LibraryFits(const LinearArgs& args) {
+  return args.n % LinearTraits::kLibraryMultiple == 0 &&
+         args.k % LinearTraits::kLibraryMultiple == 0 &&
+         CanVectorise({args.x, args.weight, args.bias, args.y}, {});
+}
+
+Status ByLibrary(const LinearArgs& args, CublasLt& library, cudaStream_t stream) {
+  GemmArgs gemm = {.x = args.x,
+                   .weight = args.weight,
+                   .rows = args.rows,
+                   .n = args.n,
+                   .k = args.k,
+                   .workspace = args.workspace,
+                   .workspace_bytes = LinearTraits::kLibraryWorkspaceBytes};
+  if (!NeedsEpilogue(args)) {
+    gemm.bias = args.bias;
+    gemm.alpha = args.multiplier;
+    gemm.y = args.y;
+    return library.Multiply(gemm, stream);
+  }
+  auto* const sums = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
+                                              LinearTraits::kLibraryWorkspaceBytes);
+  gemm.output = GemmOutput::kF32;
+  gemm.y = sums;
+  DM_RETURN_IF_ERROR(library.Multiply(gemm, stream));
+  const std::int64_t chunks = args.rows * args.n / kChunk;
+  LinearEpilogueKernel<<<Blocks(chunks, kEpilogueThreads), kEpilogueThreads, 0, stream>>>(
+      sums, EpilogueOf(args), chunks);
+  return LaunchStatus("linear, epilogue");
+}
+
+}  // namespace
+
+bool NeedsEpilogue(const LinearArgs& args) {
+  return args.softcap > 0 || (args.multiplier != 1 && args.bias != nullptr);
+}
+
+Status LaunchLinear(const LinearArgs& args, CublasLt* library, cudaStream_t stream) {
+  if (args.rows == 0) return OkStatus();
+  const bool by_library = library != nullptr && LibraryFits(args);
+  DM_RETURN_IF_ERROR(
+      ArgumentCheck("linear")
+          .Size("rows", args.rows, 1, kMostBlocksYZ)
+          .Size("n", args.n)
+          .Size("k", args.k, 1, INT32_MAX / 2)
+          .Pointer("x", args.x)
+          .Pointer("weight", args.weight)
+          .Pointer("y", args.y)
+          .Rule(args.softcap >= 0, "softcap is not negative")
+          .Workspace(
+              args.workspace, args.workspace_bytes,
+              by_library ? LinearTraits::WorkspaceBytes(args.rows, args.n, NeedsEpilogue(args)) : 0)
+          .status());
+  if (by_library) {
+    const Status status = ByLibrary(args, *library, stream);
+    if (status.code() != StatusCode::kUnimplemented) return status;
+  }
+  LaunchSkinnyLinear({.x = args.x,
+                      .weight = args.weight,
+                      .x_stride = args.k,
+                      .rows = args.rows,
+                      .n = args.n,
+                      .k = args.k},
+                     EpilogueOf(args), stream);
+  return LaunchStatus("linear");
+}
+
+}  // namespace draftmark::kernels

@@ -1,0 +1,88 @@
+// What the registry's cases do not reach: both ways to compute a layer against each other.
+#include "kernels/linear/linear.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "kernels/linear/linear_traits.h"
+#include "kernels/testing/device_test.h"
+#include "src/base/status_matchers.h"
+
+namespace draftmark::kernels {
+namespace {
+
+class LinearTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    library_ = CublasLt::Create().value();
+  }
+
+  std::unique_ptr<CublasLt> library_;
+};
+
+// cuBLASLt with FP32 output and our epilogue, cuBLASLt's own epilogue, and the own kernel agree up
+// to the place where a sum falls beside a midpoint: one BF16 step.
+TEST_F(LinearTest, LibraryAndOwnKernelAgree) {
+  constexpr std::int64_t kRows = 16, kN = 264, kK = 1024;
+  const DeviceBuffer x = Upload(Random("x", kRows * kK, 2)), w = Upload(Random("w", kN * kK, 0.05)),
+                     bias = Upload(Random("bias", kN, 2)), y = Bytes(kRows * kN * sizeof(BFloat16)),
+                     workspace = Bytes(LinearTraits::WorkspaceBytes(kRows, kN, true));
+  for (const bool with_bias : {false, true}) {
+    for (const float multiplier : {1.0F, 1.5F}) {
+      for (const float softcap : {0.0F, 2.0F}) {
+        const LinearArgs args = {.x = x.As<BFloat16>(),
+                                 .weight = w.As<BFloat16>(),
+                                 .bias = with_bias ? bias.As<BFloat16>() : nullptr,
+                                 .y = y.As<BFloat16>(),
+                                 .multiplier = multiplier,
+                                 .softcap = softcap,
+                                 .rows = kRows,
+                                 .n = kN,
+                                 .k = kK,
+                                 .workspace = workspace.address().value,
+                                 .workspace_bytes = workspace.bytes()};
+        SCOPED_TRACE(fmt::format("bias {} multiplier {} softcap {} epilogue {}", with_bias,
+                                 multiplier, softcap, NeedsEpilogue(args)));
+        ASSERT_THAT(LaunchLinear(args, library_.get(), stream()), IsOk());
+        const std::vector<BFloat16> by_library = Read<BFloat16>(y);
+        ASSERT_THAT(LaunchLinear(args, nullptr, stream()), IsOk());
+        const std::vector<BFloat16> own = Read<BFloat16>(y);
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          different += own[i] == by_library[i] ? 0 : 1;
+          // A step of BF16, and the error of an FP32 sum where terms cancel.
+          ASSERT_NEAR(own[i].ToDouble(), by_library[i].ToDouble(),
+                      std::abs(own[i].ToDouble()) / 128 + 1e-4)
+              << i;
+        }
+        fmt::print("linear 16x264x1024: {} of {} elements a step apart\n", different, own.size());
+        EXPECT_LT(different, own.size() / 50);
+      }
+    }
+  }
+}
+
+// A workspace is asked for only where the library multiplies.
+TEST_F(LinearTest, WorkspaceIsChecked) {
+  const DeviceBuffer x = Upload(Random("x", 64, 1)), y = Bytes(64);
+  LinearArgs args = {.x = x.As<BFloat16>(),
+                     .weight = x.As<BFloat16>(),
+                     .y = y.As<BFloat16>(),
+                     .rows = 1,
+                     .n = 8,
+                     .k = 8};
+  EXPECT_THAT(LaunchLinear(args, library_.get(), stream()),
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("workspace")));
+  EXPECT_THAT(LaunchLinear(args, nullptr, stream()), IsOk());
+  args.k = 7;
+  EXPECT_THAT(LaunchLinear(args, library_.get(), stream()), IsOk());
+  (void)Read<BFloat16>(y);
+}
+
+}  // namespace
+}  // namespace draftmark::kernels

@@ -1,0 +1,54 @@
+// Attention of the block rows of each band over its paged keys (spec/drafter.md sections 4.4, 4.5).
+//
+// Row j of a band stands at logical index q_offset + j and sees the keys m < kv_len with
+// m <= q_offset + j if causal, and |q_offset + j - m| < window if there is a window. Masks compare
+// positions: the history has no gap, so that key m has position q_rope_pos - q_offset + m, and
+// q_rope_pos cancels out of every distance. That is why the record of scratch v1 (two words) and of
+// v2 (three) are both enough; the kernel reads it when it starts, so a replay sees new values.
+// The launch's shape does not depend on kv_len.
+//
+// Scores, softmax and sums are FP32. Products run on tensor cores; a probability enters them as the
+// sum of two BF16 numbers, which keeps 16 bits of it. A sink joins the denominator only. A row that
+// sees nothing gives 0. Keys from kv_len on are not read, nor blocks behind the table's end; block
+// ids in use must lie in the pool.
+//
+// INVALID_ARGUMENT for sizes, pointers or a workspace that cannot be (d up to 256). Common rules of
+// launchers: kernels/device/arguments.h. Thread-safe.
+#ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_H_
+#define DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark::kernels {
+
+struct PagedAttentionArgs {
+  const BFloat16* q = nullptr;                  // [bands, rows, heads, d], rotated
+  const BFloat16* k_pool = nullptr;             // [blocks, 16, kv, d]
+  const BFloat16* v_pool = nullptr;             // [blocks, 16, kv, d]
+  const std::uint32_t* block_tables = nullptr;  // [bands, table]
+  const std::uint32_t* arguments = nullptr;     // [bands, record_words]: kv_len, q_offset, ...
+  const BFloat16* sinks = nullptr;              // [heads]; may be null
+  BFloat16* out = nullptr;                      // [bands, rows, heads, d]
+  std::int64_t bands = 1;
+  std::int64_t rows = 0;  // of a band
+  std::int64_t heads = 0;
+  std::int64_t kv = 0;  // divides heads; query head i reads KV head i / (heads / kv)
+  std::int64_t d = 0;
+  std::int64_t table = 0;
+  std::int64_t record_words = 3;  // 2 on scratch v1
+  std::int64_t window = 0;        // 0: none
+  bool causal = false;
+  void* workspace = nullptr;  // PagedAttentionTraits::WorkspaceBytes
+  std::uint64_t workspace_bytes = 0;
+};
+
+Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream);
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_H_

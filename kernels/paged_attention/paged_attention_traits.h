@@ -1,0 +1,58 @@
+// Static facts of the paged_attention kernels.
+#ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_TRAITS_H_
+#define DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_TRAITS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace draftmark::kernels {
+
+struct PagedAttentionTraits {
+  static constexpr int kMinimumArch = 80;
+  static constexpr int kThreads = 128;
+  static constexpr int kQueries = 64;    // of a block: (row, head of the group) pairs, 16 a warp
+  static constexpr int kBlockRows = 16;  // keys of one cache block
+  static constexpr std::int64_t kMostHeadDim = 256;
+  // The context is split so that there are about two blocks for each SM of an H200. A constant, not
+  // the device's number: the same draft has the same bits on every GPU. And not of the bands: a band
+  // has the same bits alone and among others.
+  static constexpr std::int64_t kBlocksAimedAt = 264;
+  static constexpr std::int64_t kMostSplits = 32;  // a lane each when they are put together
+
+  // Head dims are padded with zeros to the next of 32, 64, 128 and 256.
+  template <int kHeadDim>
+  struct Tile {
+    static constexpr int kKeys = kHeadDim > 128 ? 16 : 32;
+    // Eight rows at the same column then lie in different banks.
+    static constexpr int kStride = kHeadDim + 8;
+    static constexpr int kStages = 2;
+    static constexpr int kElements = (kQueries + 2 * kStages * kKeys) * kStride;
+    static constexpr int kSharedBytes = kElements * 2;
+    // Queries stay in registers where the sums leave room.
+    static constexpr bool kHoldQueries = kHeadDim <= 128;
+  };
+
+  static constexpr std::int64_t QueryTiles(std::int64_t rows, std::int64_t group) {
+    return (rows * group + kQueries - 1) / kQueries;
+  }
+  static constexpr std::int64_t Splits(std::int64_t rows, std::int64_t heads, std::int64_t kv) {
+    const std::int64_t blocks = kv * QueryTiles(rows, heads / kv);
+    return std::clamp<std::int64_t>((kBlocksAimedAt + blocks - 1) / blocks, 1, kMostSplits);
+  }
+  // Per split of each row and head: maximum and denominator, and an FP32 sum of width d.
+  static constexpr std::uint64_t StatsBytes(std::int64_t results, std::int64_t splits) {
+    return (static_cast<std::uint64_t>(results * splits) * 2 * sizeof(float) + 255) / 256 * 256;
+  }
+  static constexpr std::uint64_t WorkspaceBytes(std::int64_t bands, std::int64_t rows,
+                                                std::int64_t heads, std::int64_t kv,
+                                                std::int64_t d) {
+    const std::int64_t splits = Splits(rows, heads, kv);
+    const std::int64_t results = bands * rows * heads;
+    return StatsBytes(results, splits) +
+           static_cast<std::uint64_t>(results * splits * d) * sizeof(float);
+  }
+};
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_TRAITS_H_

@@ -1,0 +1,66 @@
+// RMSNorm: one block for each row, which stays in registers between the two passes.
+#ifndef DRAFTMARK_KERNELS_RMS_NORM_SM80_RMS_NORM_CUH_
+#define DRAFTMARK_KERNELS_RMS_NORM_SM80_RMS_NORM_CUH_
+
+#include <cstdint>
+
+#include "kernels/device/reduce.cuh"
+#include "kernels/device/values.cuh"
+#include "kernels/rms_norm/rms_norm.h"
+#include "kernels/rms_norm/rms_norm_traits.h"
+
+namespace draftmark::kernels {
+
+template <bool kVector>
+__global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(RmsNormArgs args) {
+  constexpr int kHeld = RmsNormTraits::kHeldChunks;
+  const int h = static_cast<int>(args.h);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const BFloat16* const x = args.x + blockIdx.x * args.h;
+  BFloat16* const y = args.y + blockIdx.x * args.h;
+
+  // Sum of squares
+  float held[kHeld][kChunk];
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    const int column = (thread + i * threads) * kChunk;
+    LoadChunk<kVector>(x + column, h - column, held[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) sum = fmaf(held[i][j], held[i][j], sum);
+  }
+  for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
+    float values[kChunk];
+    LoadChunk<kVector>(x + column, h - column, values);
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) sum = fmaf(values[j], values[j], sum);
+  }
+  const float scale = 1.0f / sqrtf(BlockSum(sum) / static_cast<float>(h) + args.epsilon);
+
+  // Output
+  const auto finish = [&](float(&values)[kChunk], int column) {
+    float weight[kChunk];
+    LoadChunk<kVector>(args.weight + column, h - column, weight);
+#pragma unroll
+    for (int j = 0; j < kChunk; ++j) values[j] = values[j] * scale * weight[j];
+    StoreChunk<kVector>(y + column, h - column, values);
+  };
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    const int column = (thread + i * threads) * kChunk;
+    if (column < h) finish(held[i], column);
+  }
+  for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
+    float values[kChunk];
+    LoadChunk<kVector>(x + column, h - column, values);
+    finish(values, column);
+  }
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_RMS_NORM_SM80_RMS_NORM_CUH_

@@ -1,0 +1,87 @@
+// Selector walk: one block for each band, one warp for each candidate. Only the predecessor's code
+// depends on the step before; the first 256 products of the rest are fetched a step ahead.
+#ifndef DRAFTMARK_KERNELS_SELECTOR_WALK_SM80_SELECTOR_WALK_CUH_
+#define DRAFTMARK_KERNELS_SELECTOR_WALK_SM80_SELECTOR_WALK_CUH_
+
+#include <cstdint>
+
+#include "kernels/device/candidates.cuh"
+#include "kernels/device/reduce.cuh"
+#include "kernels/device/values.cuh"
+#include "kernels/selector_walk/selector_walk.h"
+#include "kernels/selector_walk/selector_walk_traits.h"
+
+namespace draftmark::kernels {
+
+template <bool kVector>
+__global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
+    SelectorWalkKernel(SelectorWalkArgs args) {
+  constexpr int kCandidates = SelectorWalkTraits::kCandidates;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int candidate = static_cast<int>(threadIdx.x) / kWarp;
+  const int r = static_cast<int>(args.r);
+  const std::int64_t first_row = blockIdx.x * args.band;
+  // Two, so that one barrier a step is enough: a step's scores are read while the next are written.
+  __shared__ float scores[2][kCandidates];
+
+  // hidden * successor, exact: two BF16 numbers have 16 bits together.
+  const auto products = [&](std::int64_t row, int column, float(&out)[kChunk]) {
+    const std::uint32_t id = args.ids[row * kCandidates + candidate];
+    float hidden[kChunk], code[kChunk];
+    const int count = id < args.v ? r - column : 0;
+    LoadChunk<kVector>(args.hidden + row * args.r + column, count, hidden);
+    LoadChunk<kVector>(args.successor + (count > 0 ? id * args.r : 0) + column, count, code);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) out[i] = hidden[i] * code[i];
+  };
+
+  std::uint32_t previous = args.anchors[blockIdx.x];
+  if (threadIdx.x == 0) args.tokens[first_row] = previous;
+  float ahead[kChunk];
+  if (args.band > 1) products(first_row + 1, lane * kChunk, ahead);
+  for (std::int64_t t = 1; t < args.band; ++t) {
+    const std::int64_t row = first_row + t;
+    const std::uint32_t id = args.ids[row * kCandidates + candidate];
+    const bool known = id < args.v && previous < args.v;
+
+    // Score of the candidate
+    float sum = 0;
+    const BFloat16* const gate = args.predecessor + (known ? previous * args.r : 0);
+    for (int column = lane * kChunk; column < r; column += kWarp * kChunk) {
+      float code[kChunk];
+      LoadChunk<kVector>(gate + column, known ? r - column : 0, code);
+      if (column != lane * kChunk) products(row, column, ahead);
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) sum = fmaf(code[i], ahead[i], sum);
+    }
+    sum = LaneSum<kWarp>(sum);
+    if (lane == 0) {
+      const float score =
+          known ? args.values[row * kCandidates + candidate] + sum : FloatOf(kNanBits);
+      scores[t % 2][candidate] = score;
+      if (args.scores != nullptr) {
+        // Bands before this one and its own row 0 have no scores for their anchors.
+        args.scores[(row - blockIdx.x - 1) * kCandidates + candidate] = score;
+      }
+    }
+    if (t + 1 < args.band) products(row + 1, lane * kChunk, ahead);
+    __syncthreads();
+
+    // The best, found by every thread for itself
+    float best = kNoCandidate;
+    int choice = 0;
+#pragma unroll
+    for (int k = 0; k < kCandidates; ++k) {
+      if (scores[t % 2][k] > best) {
+        best = scores[t % 2][k];
+        choice = k;
+      }
+    }
+    previous = args.ids[row * kCandidates + choice];
+    if (threadIdx.x == 0) args.tokens[row] = previous;
+  }
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_SELECTOR_WALK_SM80_SELECTOR_WALK_CUH_

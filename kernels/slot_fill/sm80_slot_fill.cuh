@@ -1,0 +1,26 @@
+// Cache slots: one thread for each row.
+#ifndef DRAFTMARK_KERNELS_SLOT_FILL_SM80_SLOT_FILL_CUH_
+#define DRAFTMARK_KERNELS_SLOT_FILL_SM80_SLOT_FILL_CUH_
+
+#include <cstdint>
+
+#include "kernels/slot_fill/slot_fill.h"
+#include "kernels/slot_fill/slot_fill_traits.h"
+
+namespace draftmark::kernels {
+
+__global__ void SlotFillKernel(SlotFillArgs args) {
+  constexpr std::int64_t kBlockRows = SlotFillTraits::kBlockRows;
+  const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row >= args.rows) return;
+  const std::int64_t band = row / args.band;
+  const std::int64_t index = args.first[band] + row % args.band;
+  const std::int64_t entry = index / kBlockRows;
+  args.slots[row] = entry < args.table ? args.block_tables[band * args.table + entry] * kBlockRows +
+                                             index % kBlockRows
+                                       : -1;
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_SLOT_FILL_SM80_SLOT_FILL_CUH_

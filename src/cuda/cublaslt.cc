@@ -1,0 +1,209 @@
+#include "src/cuda/cublaslt.h"
+
+#include <cublasLt.h>
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "fmt/format.h"
+#include "src/cuda/cuda_status.h"
+
+namespace draftmark {
+namespace {
+
+// Alignment that every operand must have: 16-byte loads, and what the heuristics are told.
+constexpr std::uint32_t kAlignment = 16;
+
+Status CublasStatus(cublasStatus_t status, std::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return OkStatus();
+  StatusCode code = StatusCode::kInternal;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) code = StatusCode::kUnimplemented;
+  if (status == CUBLAS_STATUS_NOT_INITIALIZED) code = StatusCode::kUnavailable;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) code = StatusCode::kResourceExhausted;
+  if (status == CUBLAS_STATUS_INVALID_VALUE) code = StatusCode::kInvalidArgument;
+  return Status(code, fmt::format("{}: {}", call, cublasLtGetStatusName(status)));
+}
+
+// An owned object of the library, destroyed by `Destroy`.
+template <typename Handle, cublasStatus_t (*Destroy)(Handle)>
+struct Destroyer {
+  void operator()(Handle handle) const { (void)Destroy(handle); }
+};
+template <typename Handle, cublasStatus_t (*Destroy)(Handle)>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle, Destroy>>;
+
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+// cuBLASLt is column-major: a row-major matrix is its transpose there, so that the library computes
+// y^T [n, rows] = W^T' [n, k] * x^T [k, rows].
+struct Plan {
+  Description description;
+  Layout weight;
+  Layout x;
+  Layout y;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, GemmOutput, std::uint64_t>;
+
+Key KeyOf(const GemmArgs& args) {
+  return {args.rows, args.n, args.k, args.bias != nullptr, args.output, args.workspace_bytes};
+}
+
+std::string ShapeText(const GemmArgs& args) {
+  return fmt::format("cuBLASLt rows={},n={},k={}{}", args.rows, args.n, args.k,
+                     args.bias != nullptr ? ",bias" : "");
+}
+
+StatusOr<Layout> MakeLayout(cudaDataType type, std::int64_t rows, std::int64_t columns) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  DM_RETURN_IF_ERROR(
+      CublasStatus(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+                                              static_cast<std::uint64_t>(columns), /*ld=*/rows),
+                   "cublasLtMatrixLayoutCreate"));
+  return Layout(layout);
+}
+
+template <typename T>
+Status SetAttribute(const Description& description, cublasLtMatmulDescAttributes_t attribute,
+                    const T& value) {
+  return CublasStatus(
+      cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)),
+      "cublasLtMatmulDescSetAttribute");
+}
+
+StatusOr<Description> MakeDescription(const GemmArgs& args) {
+  cublasLtMatmulDesc_t made = nullptr;
+  DM_RETURN_IF_ERROR(CublasStatus(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                                  "cublasLtMatmulDescCreate"));
+  Description description(made);
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, transposed));
+  if (args.bias != nullptr) {
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const cudaDataType type = CUDA_R_16BF;
+    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type));
+    // The heuristics look at the pointer's alignment.
+    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
+  }
+  return description;
+}
+
+StatusOr<Preference> MakePreference(std::uint64_t workspace_bytes) {
+  cublasLtMatmulPreference_t made = nullptr;
+  DM_RETURN_IF_ERROR(
+      CublasStatus(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate"));
+  Preference preference(made);
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    return CublasStatus(
+        cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof(value)),
+        "cublasLtMatmulPreferenceSetAttribute");
+  };
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes));
+  // Neither atomics nor partial sums in BF16.
+  const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes));
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kAlignment));
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kAlignment));
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kAlignment));
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kAlignment));
+  return preference;
+}
+
+StatusOr<Plan> MakePlan(cublasLtHandle_t handle, const GemmArgs& args) {
+  Plan plan;
+  const cudaDataType output = args.output == GemmOutput::kBf16 ? CUDA_R_16BF : CUDA_R_32F;
+  DM_ASSIGN_OR_RETURN(plan.description, MakeDescription(args));
+  DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(CUDA_R_16BF, args.k, args.n));
+  DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(CUDA_R_16BF, args.k, args.rows));
+  DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(output, args.n, args.rows));
+  DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(args.workspace_bytes));
+  cublasLtMatmulHeuristicResult_t best{};
+  int found = 0;
+  DM_RETURN_IF_ERROR(CublasStatus(
+      cublasLtMatmulAlgoGetHeuristic(handle, plan.description.get(), plan.weight.get(),
+                                     plan.x.get(), plan.y.get(), plan.y.get(), preference.get(),
+                                     /*requestedAlgoCount=*/1, &best, &found),
+      "cublasLtMatmulAlgoGetHeuristic"));
+  if (found == 0) return UnimplementedError("cublasLtMatmulAlgoGetHeuristic: no algorithm");
+  DM_RETURN_IF_ERROR(CublasStatus(best.state, "cublasLtMatmulAlgoGetHeuristic"));
+  plan.algorithm = best.algo;
+  return plan;
+}
+
+bool Aligned(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0;
+}
+
+Status Check(const GemmArgs& args) {
+  if (args.rows < 1 || args.n < 1 || args.k < 1) {
+    return InvalidArgumentError(ShapeText(args) + ": every size is at least 1");
+  }
+  for (const void* pointer :
+       {static_cast<const void*>(args.x), static_cast<const void*>(args.weight),
+        static_cast<const void*>(args.y)}) {
+    if (pointer == nullptr) return InvalidArgumentError(ShapeText(args) + ": null pointer");
+    if (!Aligned(pointer)) {
+      return InvalidArgumentError(ShapeText(args) + ": operands are aligned to 16 bytes");
+    }
+  }
+  if (!Aligned(args.bias)) {
+    return InvalidArgumentError(ShapeText(args) + ": the bias is aligned to 16 bytes");
+  }
+  if (args.bias != nullptr && args.output == GemmOutput::kF32) {
+    return InvalidArgumentError(ShapeText(args) + ": an FP32 output takes no bias");
+  }
+  return OkStatus();
+}
+
+class CublasLtLibrary final : public CublasLt {
+ public:
+  explicit CublasLtLibrary(Owned<cublasLtHandle_t, cublasLtDestroy> handle)
+      : handle_(std::move(handle)) {}
+
+  Status Multiply(const GemmArgs& args, cudaStream_t stream) override {
+    DM_RETURN_IF_ERROR(Check(args));
+    // Held over the launch as well: the bias pointer is part of the shared description.
+    const std::lock_guard lock(mutex_);
+    auto found = plans_.find(KeyOf(args));
+    if (found == plans_.end()) {
+      StatusOr<Plan> plan = MakePlan(handle_.get(), args);
+      if (!plan.ok()) return plan.status().Annotated(ShapeText(args));
+      found = plans_.emplace(KeyOf(args), *std::move(plan)).first;
+    }
+    const Plan& plan = found->second;
+    if (args.bias != nullptr) {
+      DM_RETURN_IF_ERROR(
+          SetAttribute(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
+    }
+    const float beta = 0;
+    return CublasStatus(cublasLtMatmul(handle_.get(), plan.description.get(), &args.alpha,
+                                       args.weight, plan.weight.get(), args.x, plan.x.get(), &beta,
+                                       args.y, plan.y.get(), args.y, plan.y.get(), &plan.algorithm,
+                                       args.workspace, args.workspace_bytes, stream),
+                        "cublasLtMatmul")
+        .Annotated(ShapeText(args));
+  }
+
+ private:
+  const Owned<cublasLtHandle_t, cublasLtDestroy> handle_;
+  std::mutex mutex_;
+  std::map<Key, Plan> plans_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create() {
+  cublasLtHandle_t handle = nullptr;
+  DM_RETURN_IF_ERROR(CublasStatus(cublasLtCreate(&handle), "cublasLtCreate"));
+  return std::unique_ptr<CublasLt>(
+      std::make_unique<CublasLtLibrary>(Owned<cublasLtHandle_t, cublasLtDestroy>(handle)));
+}
+
+}  // namespace draftmark
