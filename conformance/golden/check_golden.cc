@@ -93,7 +93,10 @@ class Checker {
                         const GoldenItem* item) {
     FileOutcome outcome{path, "", ""};
     if (entry == nullptr) {
-      outcome.problem = "not in the manifest; draftmark golden regen adds what it can make";
+      outcome.problem =
+          item != nullptr ? "not in the manifest; draftmark golden regen adds it"
+                          : "not in the manifest: golden regen adds it if it is imported data that "
+                            "verify accepts; else remove it";
       return outcome;
     }
     const StatusOr<std::shared_ptr<const FileBytes>> stored =

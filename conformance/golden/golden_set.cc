@@ -112,8 +112,8 @@ StatusOr<ManifestEntry> ImportedFiles::Describe(const std::string& path) {
       std::find_if(std::begin(kOrigins), std::end(kOrigins),
                    [&](const Origin& known) { return Matches(known.pattern, path, {}); });
   if (origin == std::end(kOrigins)) {
-    return InvalidArgumentError(
-        fmt::format("{}: no generator makes this file, and nothing is imported there", path));
+    return InvalidArgumentError(fmt::format(
+        "{}: no generator makes this file, and nothing is imported there; remove it", path));
   }
   DM_ASSIGN_OR_RETURN(const auto mapped, file_system_.Map(JoinPath(golden_, path)));
   ManifestEntry entry;

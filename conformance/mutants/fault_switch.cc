@@ -12,7 +12,7 @@ constexpr FaultInfo kTable[] = {
      "dflash_sliding_noncausal", "step0.layers.0.attn_out"},
     {Fault::kValuesNormed, "M23", "values of block rows are normed as keys are", "dflash_softcap",
      "step0.layers.0.v_new"},
-    {Fault::kGqaModulo, "M24", "query head j reads KV head j mod n_kv", "dflash_softcap",
+    {Fault::kGqaModulo, "M24", "fault: query head j reads KV head j mod n_kv", "dflash_softcap",
      "step0.layers.0.attn_out"},
 };
 

@@ -3,7 +3,7 @@
 set -u
 result=0
 # The function behind DM_FAULT as a symbol, and a text of the table, which outlives stripping.
-for trace in FaultIsOn 'query head j reads KV head j mod n_kv'; do
+for trace in FaultIsOn 'fault: query head j reads KV head'; do
   # Where the mutant does not show it, its absence in the product would prove nothing.
   grep -q -a -F "$trace" "$2" || { echo "\"$trace\" is not in $2"; result=1; }
   if grep -q -a -F "$trace" "$1"; then echo "\"$trace\" is in $1"; result=1; fi

@@ -129,9 +129,8 @@ class Run {
                           step.seconds, step.stages);
       if (options_.check) {
         text += fmt::format(", {} checked: {}", step.findings.checked,
-                            step.findings.first_off.empty()
-                                ? fmt::format("{:.3f} of what is allowed", step.findings.used_share)
-                                : "off: " + step.findings.first_off);
+                            step.findings.first_off.empty() ? std::string("all within their bounds")
+                                                            : "off: " + step.findings.first_off);
         if (!step.findings.first_off.empty()) context_.exit_code = kExitMismatch;
       }
       text += fmt::format("\n  draft tokens {}\n", fmt::join(step.tokens, " "));

@@ -143,8 +143,13 @@ Status Diff(const GoldenOptions& options, CommandContext& context) {
     };
     DM_ASSIGN_OR_RETURN(const auto old_bytes, map(options.before));
     DM_ASSIGN_OR_RETURN(const auto new_bytes, map(options.after));
-    DM_ASSIGN_OR_RETURN(const std::vector<TensorMove> moves,
-                        DiffFiles(shown, old_bytes, new_bytes));
+    const StatusOr<std::vector<TensorMove>> compared = DiffFiles(shown, old_bytes, new_bytes);
+    if (!compared.ok()) {
+      // A damaged file differs; the others are still worth knowing.
+      printer.Add({shown, "", compared.status().ToString()}, "");
+      continue;
+    }
+    const std::vector<TensorMove>& moves = *compared;
     if (moves.empty()) continue;
     std::string problem = fmt::format("{} tensors moved", moves.size());
     for (const TensorMove& move : moves) problem += "\n" + DescribeMove(move);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "src/base/file_system.h"
@@ -89,6 +90,21 @@ TEST(GoldenCommand, DiffNamesWhatMoved) {
   EXPECT_EQ(mixed.code, 2);
   EXPECT_THAT(mixed.err, HasSubstr("two files or two folders"));
   EXPECT_EQ(RunCommand({"golden", "diff", file, folder.Path("none")}).code, 2);
+}
+
+// A damaged file differs, and does not hide the others.
+TEST(GoldenCommand, DiffGoesOnAfterADamagedFile) {
+  const TestFolder folder;
+  std::filesystem::copy(kGolden + "/operations", folder.Path("operations"));
+  const std::string damaged = folder.Path("operations/embed.safetensors");
+  std::filesystem::remove(damaged);
+  ASSERT_THAT(WriteTextFile(damaged, "short"), IsOk());
+  std::filesystem::remove(folder.Path("operations/rope.safetensors"));
+  const CommandResult result =
+      RunCommand({"golden", "diff", kGolden + "/operations", folder.Path("operations")});
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("FAIL embed.safetensors: DATA_LOSS"));
+  EXPECT_THAT(result.out, HasSubstr("FAIL rope.safetensors: removed\n"));
 }
 
 TEST(GoldenCommand, ExportsACaseByName) {
