@@ -10,8 +10,9 @@ namespace draftmark {
 StatusOr<SizingFields> ParseSizingFields(const JsonObject& object) {
   SizingFields fields;
   for (const auto& [key, value] : object.json().items()) {
-    const bool known = std::any_of(kSizingFields.begin(), kSizingFields.end(),
-                                   [&](const SizingField& field) { return field.name == key; });
+    const bool known =
+        std::any_of(kSizingFields.begin(), kSizingFields.end(),
+                    [&key = key](const SizingField& field) { return field.name == key; });
     if (!known) {
       return InvalidArgumentError(
           fmt::format("{}: expected one of the 34 sizing fields, found an unknown key of value {}",
