@@ -9,18 +9,10 @@
 #include "conformance/golden/golden_set.h"
 #include "conformance/golden/manifest.h"
 #include "conformance/golden/tensor_diff.h"
+#include "src/base/memory_file_system.h"
 
 namespace draftmark {
 namespace {
-
-class OwnedBytes : public FileBytes {
- public:
-  explicit OwnedBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
-  std::span<const std::byte> bytes() const override { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
 
 // What differs between the entry on record and the one computed now; the reason may be any.
 std::string EntryDifference(const ManifestEntry& recorded, ManifestEntry computed) {
@@ -37,8 +29,8 @@ std::string RegenerationProblem(const GoldenItem& item, const ManifestEntry& rec
                                 const std::shared_ptr<const FileBytes>& stored) {
   StatusOr<GoldenFile> made = item.make();
   if (!made.ok()) return made.status().ToString();
-  const auto bytes = std::make_shared<const OwnedBytes>(std::move(made->bytes));
-  const StatusOr<std::vector<TensorMove>> moves = DiffFiles(item.path, stored, bytes);
+  const StatusOr<std::vector<TensorMove>> moves =
+      DiffFiles(item.path, stored, BytesInMemory(std::move(made->bytes)));
   if (!moves.ok()) return moves.status().ToString();
   if (moves->empty()) return EntryDifference(recorded, std::move(made->entry));
   std::string problem = "computed again it is not the same:";

@@ -64,14 +64,10 @@ class Regenerator {
   // Compares a computed file with what is there, reports, and keeps it for Write.
   Status Take(GoldenFile file) {
     const std::string path = JoinPath(options_.golden, file.entry.path);
-    MemoryFileSystem files;
-    DM_ASSIGN_OR_RETURN(const auto out, files.CreateAtomic(path));
-    DM_RETURN_IF_ERROR(out->Append(file.bytes));
-    DM_RETURN_IF_ERROR(out->Commit());
-    DM_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> computed, files.Map(path));
+    const std::shared_ptr<const FileBytes> computed = BytesInMemory(std::move(file.bytes));
     FileOutcome outcome{file.entry.path, "", ""};
     if (!file_system_.IsFile(path)) {
-      outcome.detail = fmt::format("new, {} bytes", file.bytes.size());
+      outcome.detail = fmt::format("new, {} bytes", computed->bytes().size());
     } else {
       DM_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> stored, file_system_.Map(path));
       if (std::ranges::equal(stored->bytes(), computed->bytes())) return TakeEntry(file.entry);
@@ -88,7 +84,7 @@ class Regenerator {
     outcomes_.push_back(outcome);
     file.entry.reason = options_.reason;
     manifest_.Put(file.entry);
-    computed_[file.entry.path] = std::move(file.bytes);
+    computed_[file.entry.path] = computed;
     return OkStatus();
   }
 
@@ -141,7 +137,7 @@ class Regenerator {
       const std::string path = JoinPath(options_.golden, name);
       DM_RETURN_IF_ERROR(file_system_.CreateDirectories(path.substr(0, path.rfind('/'))));
       DM_ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, file_system_.CreateAtomic(path));
-      DM_RETURN_IF_ERROR(file->Append(bytes));
+      DM_RETURN_IF_ERROR(file->Append(bytes->bytes()));
       pending.push_back(std::move(file));
     }
     const std::string text = manifest_.ToText();
@@ -156,8 +152,8 @@ class Regenerator {
   const OnFile& on_file_;
   FileSystem& file_system_;
   Manifest manifest_;
-  std::map<std::string, std::vector<std::byte>> computed_;  // by path
-  std::vector<FileOutcome> outcomes_;                       // told once everything is written
+  std::map<std::string, std::shared_ptr<const FileBytes>> computed_;  // by path
+  std::vector<FileOutcome> outcomes_;  // told once everything is written
   RegenerateSummary summary_;
   std::size_t matched_ = 0;
 };

@@ -22,6 +22,10 @@ std::string FolderPrefix(std::string path) {
 
 }  // namespace
 
+std::shared_ptr<const FileBytes> BytesInMemory(std::vector<std::byte> bytes) {
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
 class MemoryFileSystem::File : public AtomicFile {
  public:
   File(MemoryFileSystem& owner, std::string path) : owner_(owner), path_(std::move(path)) {}
@@ -34,7 +38,7 @@ class MemoryFileSystem::File : public AtomicFile {
   Status Commit() override {
     if (committed_) return FailedPreconditionError(path_ + ": committed already");
     committed_ = true;
-    owner_.files_[path_] = std::make_shared<const Bytes>(std::move(bytes_));
+    owner_.files_[path_] = BytesInMemory(std::move(bytes_));
     return OkStatus();
   }
 

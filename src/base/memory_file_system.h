@@ -19,6 +19,9 @@
 
 namespace draftmark {
 
+// Bytes that belong to the object, as those of a mapped file.
+std::shared_ptr<const FileBytes> BytesInMemory(std::vector<std::byte> bytes);
+
 class MemoryFileSystem : public FileSystem {
  public:
   StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path) override;
