@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/backend/cache_slots.h"
 #include "src/base/counter_hash.h"
 #include "src/operations/support.h"
 #include "src/reference/attention.h"
@@ -11,7 +12,7 @@
 namespace draftmark::operations {
 namespace {
 
-constexpr std::uint64_t kPageRows = reference::kCacheBlockRows;
+constexpr std::uint64_t kPageRows = kCacheBlockRows;
 // The context ends this far behind its slot indices: masks must compare positions, not slots.
 constexpr std::uint64_t kPositionOffset = 977;
 // Blocks of the pool that no table names; they stay poisoned.
@@ -54,9 +55,8 @@ OperandValues SlotReference(const OperationCase& c, const OperandSet& in) {
   const std::span<const std::uint32_t> tables = in.Elements<std::uint32_t>("block_tables");
   for (std::size_t row = 0; row < c["rows"]; ++row) {
     const std::size_t band = row / c["band"];
-    slots.push_back(
-        static_cast<double>(reference::SlotOf(tables.subspan(band * c["table"], c["table"]),
-                                              FirstLogicalIndex(in, band) + row % c["band"])));
+    slots.push_back(static_cast<double>(SlotOf(tables.subspan(band * c["table"], c["table"]),
+                                               FirstLogicalIndex(in, band) + row % c["band"])));
   }
   return {{"slots", std::move(slots)}};
 }
@@ -217,8 +217,7 @@ void PlaceDecidingKeys(const OperationCase& c, OperandSet& operands) {
   const std::size_t heads = c["heads"], kv = c["kv"], d = c["d"], group = heads / kv;
   for (std::size_t row = 0; row < c["rows"]; ++row) {
     for (const std::int64_t m : DecidingKeys(c, row)) {
-      const auto slot =
-          static_cast<std::size_t>(reference::SlotOf(table, static_cast<std::uint64_t>(m)));
+      const auto slot = static_cast<std::size_t>(SlotOf(table, static_cast<std::uint64_t>(m)));
       for (std::size_t g = 0; g < kv; ++g) {
         const std::size_t head = g * group + row % group;
         for (std::size_t e = 0; e < d; ++e) {
@@ -245,7 +244,7 @@ void PrepareAttention(const OperationCase& c, OperandSet& operands) {
     const std::span<BFloat16> values = operands.MutableElements<BFloat16>(pool);
     const std::uint64_t seed = SeedOf(c.Id() + "/" + pool);
     for (std::size_t m = 0; m < arguments[0]; ++m) {
-      const auto slot = static_cast<std::size_t>(reference::SlotOf(table, m));
+      const auto slot = static_cast<std::size_t>(SlotOf(table, m));
       for (std::size_t i = slot * width; i < (slot + 1) * width; ++i) {
         values[i] = BFloat16::FromDouble(4 * UniformAt(seed, i) - 2);
       }

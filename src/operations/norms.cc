@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "src/base/counter_hash.h"
+#include "src/config/rope_table.h"
 #include "src/operations/support.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/rope.h"
@@ -44,7 +45,7 @@ OracleValues NormOracle(const OperationCase&, const OperandSet& in, Precision) {
 
 template <typename N>
 OperandValues RopeReference(const OperationCase& c, const OperandSet& in) {
-  reference::RopeTable table;
+  RopeTable table;
   for (const float frequency : in.Elements<float>("frequency"))
     table.frequency.push_back(frequency);
   table.amplitude = c.operation->attribute("amplitude");

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "src/backend/margins.h"
 #include "src/reference/numeric.h"
 #include "src/weights/weights.h"
 
@@ -80,21 +82,12 @@ std::uint32_t ArgMax(std::span<const typename N::Storage> values) {
   return best_id;
 }
 
-// Best minus second-best value of a row (0 with fewer than two values).
+// See src/backend/margins.h.
 template <typename N>
 double Margin(std::span<const typename N::Storage> values) {
-  double best = -INFINITY;
-  double second = -INFINITY;
-  for (const typename N::Storage& stored : values) {
-    const double value = N::Load(stored);
-    if (value > best) {
-      second = best;
-      best = value;
-    } else if (value > second) {
-      second = value;
-    }
-  }
-  return std::isfinite(second) ? best - second : 0.0;
+  std::vector<double> row;
+  for (const typename N::Storage& stored : values) row.push_back(N::Load(stored));
+  return MarginOf(row);
 }
 
 }  // namespace draftmark::reference

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "src/backend/band_view.h"
 #include "src/backend/draft_session.h"
+#include "src/backend/stage_recorder.h"
 #include "src/config/drafter_config.h"
 #include "src/reference/attention.h"
-#include "src/reference/band_view.h"
 #include "src/reference/paged_cache.h"
 #include "src/reference/rope.h"
 #include "src/reference/stage_buffers.h"
-#include "src/reference/stage_recorder.h"
 #include "src/reference/tail.h"
 #include "src/weights/weights.h"
 

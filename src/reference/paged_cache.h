@@ -1,8 +1,6 @@
 // The paged K/V cache: spec/drafter.md section 3.8.
 //
-// Pool per layer, K and V apart: [num_blocks, 16, n_kv, d]. A band's logical index m lives in slot
-// block_table[m / 16] * 16 + m mod 16; one block table serves all layers. Slots are 64-bit; a
-// negative slot means "skip this row". Not thread-safe.
+// Slots: src/backend/cache_slots.h. Not thread-safe.
 #ifndef DRAFTMARK_SRC_REFERENCE_PAGED_CACHE_H_
 #define DRAFTMARK_SRC_REFERENCE_PAGED_CACHE_H_
 
@@ -12,18 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "src/backend/cache_slots.h"
 #include "src/base/check.h"
 
 namespace draftmark::reference {
-
-inline constexpr std::uint64_t kCacheBlockRows = 16;
-
-inline std::int64_t SlotOf(std::span<const std::uint32_t> block_table,
-                           std::uint64_t logical_index) {
-  return static_cast<std::int64_t>(block_table[logical_index / kCacheBlockRows]) *
-             static_cast<std::int64_t>(kCacheBlockRows) +
-         static_cast<std::int64_t>(logical_index % kCacheBlockRows);
-}
 
 // A view of the pools, which belong to the session's allocator: each [layers, blocks * 16,
 // row_width].

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "src/backend/band_view.h"
+#include "src/backend/stage_recorder.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/band_view.h"
 #include "src/reference/paged_cache.h"
 #include "src/reference/rope.h"
 #include "src/reference/stage_buffers.h"
-#include "src/reference/stage_recorder.h"
 #include "src/weights/weights.h"
 
 namespace draftmark::reference {

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "src/backend/band_view.h"
 #include "src/backend/draft_session.h"
+#include "src/backend/stage_recorder.h"
 #include "src/config/drafter_config.h"
-#include "src/reference/band_view.h"
 #include "src/reference/stage_buffers.h"
-#include "src/reference/stage_recorder.h"
 #include "src/weights/weights.h"
 
 namespace draftmark::reference {

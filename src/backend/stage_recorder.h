@@ -1,7 +1,7 @@
 // Hands stages to a sink as float64, whatever they are stored as, and joins the two halves of
 // stages that cover context and block rows.
-#ifndef DRAFTMARK_SRC_REFERENCE_STAGE_RECORDER_H_
-#define DRAFTMARK_SRC_REFERENCE_STAGE_RECORDER_H_
+#ifndef DRAFTMARK_SRC_BACKEND_STAGE_RECORDER_H_
+#define DRAFTMARK_SRC_BACKEND_STAGE_RECORDER_H_
 
 #include <cstddef>
 #include <map>
@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "src/backend/band_view.h"
 #include "src/backend/stages.h"
-#include "src/reference/band_view.h"
-#include "src/reference/numeric.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 
+// N says how a backend stores values: N::Storage, and N::Load to float64.
 template <typename N>
 class StageRecorder {
  public:
@@ -70,6 +70,6 @@ class StageRecorder {
   std::map<std::pair<std::size_t, std::string>, std::vector<double>> held_;
 };
 
-}  // namespace draftmark::reference
+}  // namespace draftmark
 
-#endif  // DRAFTMARK_SRC_REFERENCE_STAGE_RECORDER_H_
+#endif  // DRAFTMARK_SRC_BACKEND_STAGE_RECORDER_H_

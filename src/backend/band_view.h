@@ -1,6 +1,6 @@
 // What the forward reads of one sequence.
-#ifndef DRAFTMARK_SRC_REFERENCE_BAND_VIEW_H_
-#define DRAFTMARK_SRC_REFERENCE_BAND_VIEW_H_
+#ifndef DRAFTMARK_SRC_BACKEND_BAND_VIEW_H_
+#define DRAFTMARK_SRC_BACKEND_BAND_VIEW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "src/tensor/bfloat16.h"
 
-namespace draftmark::reference {
+namespace draftmark {
 
 // Owned by the session; valid during one propose.
 struct BandView {
@@ -20,6 +20,6 @@ struct BandView {
   std::uint64_t new_rows = 0;  // rows appended since the last propose: what stages show
 };
 
-}  // namespace draftmark::reference
+}  // namespace draftmark
 
-#endif  // DRAFTMARK_SRC_REFERENCE_BAND_VIEW_H_
+#endif  // DRAFTMARK_SRC_BACKEND_BAND_VIEW_H_

@@ -1,11 +1,12 @@
-#include "src/reference/rope.h"
+#include "src/config/rope_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
-namespace draftmark::reference {
+namespace draftmark {
 namespace {
 
 // Bends the frequencies of long wavelengths: pairs below `low` keep theirs, pairs above `high` are
@@ -62,4 +63,4 @@ StatusOr<RopeTable> MakeRopeTable(const RopeConfig& rope, std::uint64_t head_dim
   return table;
 }
 
-}  // namespace draftmark::reference
+}  // namespace draftmark
