@@ -24,6 +24,13 @@ __device__ __forceinline__ void CopyAsync16(void* shared, const void* global, bo
                "l"(global), "r"(bytes)
                : "memory");
 }
+// The same for 4 bytes, addresses being multiples of 4.
+__device__ __forceinline__ void CopyAsync4(void* shared, const void* global, bool valid) {
+  const int bytes = valid ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;\n" ::"r"(SharedAddress(shared)),
+               "l"(global), "r"(bytes)
+               : "memory");
+}
 // Waits for all copies that this thread has started.
 __device__ __forceinline__ void WaitForCopies() {
   asm volatile("cp.async.wait_all;\n" ::: "memory");

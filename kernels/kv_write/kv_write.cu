@@ -1,4 +1,7 @@
+#include <variant>
+
 #include "kernels/device/arguments.h"
+#include "kernels/device/slots.h"
 #include "kernels/kv_write/kv_write.h"
 #include "kernels/kv_write/kv_write_traits.h"
 #include "kernels/kv_write/sm80_kv_write.cuh"
@@ -13,15 +16,22 @@ Status LaunchKvWrite(const KvWriteArgs& args, cudaStream_t stream) {
                          .Size("pool_slots", args.pool_slots, 1, INT64_MAX)
                          .Pointer("k", args.k)
                          .Pointer("v", args.v)
-                         .Pointer("slots", args.slots)
+                         .Pointer("slots", AddressOf(args.slots))
                          .Pointer("k_pool", args.k_pool)
                          .Pointer("v_pool", args.v_pool)
+                         .Rule((args.positions == nullptr) == (args.slot_positions == nullptr),
+                               "positions and slot_positions come together")
                          .status());
   const dim3 grid(Blocks(args.rows, 1), /*K and V*/ 2);
-  WithBool(
-      CanVectorise({args.k, args.v, args.k_pool, args.v_pool}, {args.width}), [&](auto vector) {
-        KvWriteKernel<decltype(vector)::value><<<grid, KvWriteTraits::kThreads, 0, stream>>>(args);
-      });
+  const bool can_vectorise = CanVectorise({args.k, args.v, args.k_pool, args.v_pool}, {args.width});
+  std::visit(
+      [&](const auto* slots) {
+        WithBool(can_vectorise, [&](auto vector) {
+          KvWriteKernel<decltype(vector)::value>
+              <<<grid, KvWriteTraits::kThreads, 0, stream>>>(args, slots);
+        });
+      },
+      args.slots);
   return LaunchStatus("kv_write");
 }
 

@@ -9,12 +9,16 @@
 
 namespace draftmark::kernels {
 
-template <bool kVector>
-__global__ void KvWriteKernel(KvWriteArgs args) {
+// `slots`: those of the arguments, in their width.
+template <bool kVector, typename Slot>
+__global__ void KvWriteKernel(KvWriteArgs args, const Slot* slots) {
   const std::int64_t row = blockIdx.x;
-  const std::int64_t slot = args.slots[row];
+  const std::int64_t slot = slots[row];
   if (slot < 0 || slot >= args.pool_slots) return;
   const bool is_k = blockIdx.y == 0;
+  if (is_k && threadIdx.x == 0 && args.positions != nullptr) {
+    args.slot_positions[slot] = args.positions[row];
+  }
   CopyRow<kVector>((is_k ? args.k : args.v) + row * args.width,
                    (is_k ? args.k_pool : args.v_pool) + slot * args.width,
                    static_cast<int>(args.width));

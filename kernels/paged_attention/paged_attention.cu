@@ -24,6 +24,8 @@ Status Check(const PagedAttentionArgs& args) {
       .Size("d", args.d, 1, Traits::kMostHeadDim)
       .Size("table", args.table, 1, kMostKeys / Traits::kBlockRows)
       .Size("record_words", args.record_words, 2)
+      .Rule(args.slot_positions == nullptr || args.record_words >= 3,
+            "slot_positions need records with q_rope_pos, three words")
       .Size("window", args.window, 0, kMostKeys)
       .Pointer("q", args.q)
       .Pointer("k_pool", args.k_pool)
@@ -41,19 +43,29 @@ Status Check(const PagedAttentionArgs& args) {
       .status();
 }
 
-template <int kHeadDim>
+template <int kHeadDim, bool kPositions>
 Status LaunchSplits(const PagedAttentionArgs& args, const AttentionLaunch& launch, dim3 grid,
                     cudaStream_t stream) {
   constexpr int kSharedBytes = Traits::Tile<kHeadDim>::kSharedBytes;
   static_assert(kSharedBytes <= 99 * 1024, "what every supported GPU can give to a block");
   if constexpr (kSharedBytes > 48 * 1024) {
     DM_RETURN_IF_ERROR(
-        CudaStatus(cudaFuncSetAttribute(PagedAttentionKernel<kHeadDim>,
+        CudaStatus(cudaFuncSetAttribute(PagedAttentionKernel<kHeadDim, kPositions>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
                    "paged_attention: cudaFuncSetAttribute"));
   }
-  PagedAttentionKernel<kHeadDim><<<grid, Traits::kThreads, kSharedBytes, stream>>>(args, launch);
+  PagedAttentionKernel<kHeadDim, kPositions>
+      <<<grid, Traits::kThreads, kSharedBytes, stream>>>(args, launch);
   return LaunchStatus("paged_attention, splits");
+}
+
+template <bool kPositions>
+Status LaunchForHeadDim(const PagedAttentionArgs& args, const AttentionLaunch& launch, dim3 grid,
+                        cudaStream_t stream) {
+  if (args.d <= 32) return LaunchSplits<32, kPositions>(args, launch, grid, stream);
+  if (args.d <= 64) return LaunchSplits<64, kPositions>(args, launch, grid, stream);
+  if (args.d <= 128) return LaunchSplits<128, kPositions>(args, launch, grid, stream);
+  return LaunchSplits<256, kPositions>(args, launch, grid, stream);
 }
 
 }  // namespace
@@ -72,15 +84,10 @@ Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream)
   const dim3 grid(Blocks(splits, 1),
                   Blocks(args.kv * Traits::QueryTiles(args.rows, args.heads / args.kv), 1),
                   Blocks(args.bands, 1));
-  if (args.d <= 32) {
-    DM_RETURN_IF_ERROR(LaunchSplits<32>(args, launch, grid, stream));
-  } else if (args.d <= 64) {
-    DM_RETURN_IF_ERROR(LaunchSplits<64>(args, launch, grid, stream));
-  } else if (args.d <= 128) {
-    DM_RETURN_IF_ERROR(LaunchSplits<128>(args, launch, grid, stream));
-  } else {
-    DM_RETURN_IF_ERROR(LaunchSplits<256>(args, launch, grid, stream));
-  }
+  const bool masked = args.causal || args.window > 0;
+  DM_RETURN_IF_ERROR(args.slot_positions != nullptr && masked
+                         ? LaunchForHeadDim<true>(args, launch, grid, stream)
+                         : LaunchForHeadDim<false>(args, launch, grid, stream));
   CombineSplitsKernel<<<Blocks(results, 1), Traits::kThreads, 0, stream>>>(
       args, launch, static_cast<int>(splits));
   return LaunchStatus("paged_attention, combination");

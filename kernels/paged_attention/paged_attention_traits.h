@@ -51,6 +51,16 @@ struct PagedAttentionTraits {
     return StatsBytes(results, splits) +
            static_cast<std::uint64_t>(results * splits * d) * sizeof(float);
   }
+  // The most that any launch of 1 to most_rows rows needs: fewer rows may have more splits.
+  static constexpr std::uint64_t MostWorkspaceBytes(std::int64_t bands, std::int64_t most_rows,
+                                                    std::int64_t heads, std::int64_t kv,
+                                                    std::int64_t d) {
+    std::uint64_t most = 0;
+    for (std::int64_t rows = 1; rows <= most_rows; ++rows) {
+      most = std::max(most, WorkspaceBytes(bands, rows, heads, kv, d));
+    }
+    return most;
+  }
 };
 
 }  // namespace draftmark::kernels

@@ -32,6 +32,16 @@ struct KeyRange {
   int last_tile = 0;   // behind the last one
 };
 
+// By logical indices, also where masks compare positions: then the range holds all that a row sees,
+// and perhaps more, which Softmax masks. For row j at index i = q_offset + j and position
+// p = q_rope_pos + j, and key m at position P(m):
+//
+//   m <= i: p - P(m) >= i - m >= 0, since positions ascend and a gap only adds to a distance.
+//           Causal: seen by position, and in the range. Window: p - P(m) < window makes
+//           i - m < window, so that no seen key lies before `begin`, which is the least of all rows.
+//   m > i:  P(m) - p = m - i, since such a key is a block key (or a row's own, where the rows are all
+//           that there is), and there is no gap behind row 0 of the block. So both ends, causal and
+//           i + window, are those of the positions.
 template <int kKeys>
 __device__ KeyRange RangeOf(const PagedAttentionArgs& args, int kv_len, int q_offset, int first_row,
                             int last_row) {
@@ -84,6 +94,21 @@ __device__ void LoadKeys(const PagedAttentionArgs& args, bool vector, const std:
       v_tile[to] = valid ? args.v_pool[from].bits : 0;
     }
   }
+}
+
+// Starts copying a tile's positions; 0 outside of the range.
+template <int kKeys>
+__device__ __forceinline__ void LoadPositions(const PagedAttentionArgs& args,
+                                              const std::uint32_t* table, const KeyRange& range,
+                                              int tile, std::int32_t* positions) {
+  constexpr int kBlockRows = PagedAttentionTraits::kBlockRows;
+  const int key = static_cast<int>(threadIdx.x);
+  if (key >= kKeys) return;
+  const int m = tile * kKeys + key;
+  const bool valid = m >= range.begin && m < range.end;
+  const std::int64_t slot =
+      valid ? std::int64_t{table[m / kBlockRows]} * kBlockRows + m % kBlockRows : 0;
+  CopyAsync4(positions + key, args.slot_positions + slot, valid);
 }
 
 // Copies the block's queries; rows behind the last and columns behind d become zero.
@@ -185,18 +210,26 @@ struct WarpQueries {
   }
 
   // Scales and masks the scores, and turns them into probabilities relative to the new maximum.
-  __device__ void Softmax(const PagedAttentionArgs& args, float scale, int q_offset,
-                          const KeyRange& range, int tile, float (&scores)[kKeyGroups][4]) {
+  // Row 0 stands at `first`; the tile's keys at `positions`, or else at their logical indices.
+  template <bool kPositions>
+  __device__ void Softmax(const PagedAttentionArgs& args, float scale, int first,
+                          const std::int32_t* positions, const KeyRange& range, int tile,
+                          float (&scores)[kKeyGroups][4]) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const bool causal = args.causal;
     const auto window = static_cast<int>(args.window);
     float of_tile[2] = {-INFINITY, -INFINITY};
 #pragma unroll
     for (int keys = 0; keys < kKeyGroups; ++keys) {
+      int2 pair = {};  // positions of this lane's two keys
+      if constexpr (kPositions) {
+        pair = *reinterpret_cast<const int2*>(positions + keys * 8 + lane % 4 * 2);
+      }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int m = tile * Tile::kKeys + keys * 8 + lane % 4 * 2 + i % 2;
-        const int distance = q_offset + row[i / 2] - m;
+        const int position = !kPositions ? m : i % 2 == 0 ? pair.x : pair.y;
+        const int distance = first + row[i / 2] - position;
         const bool seen = m >= range.begin && m < range.end && (!causal || distance >= 0) &&
                           (window == 0 || (distance < window && -distance < window));
         scores[keys][i] = seen ? scores[keys][i] * scale : -INFINITY;
@@ -258,7 +291,7 @@ struct WarpQueries {
 };
 
 // Grid: (splits, KV heads * query tiles, bands).
-template <int kHeadDim>
+template <int kHeadDim, bool kPositions>
 __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     PagedAttentionKernel(PagedAttentionArgs args, AttentionLaunch launch) {
   using Traits = PagedAttentionTraits;
@@ -271,6 +304,8 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
   constexpr int kTileElements = Tile::kKeys * Tile::kStride;
   const auto k_tile = [&](int stage) { return kv_tiles + 2 * stage * kTileElements; };
   const auto v_tile = [&](int stage) { return kv_tiles + (2 * stage + 1) * kTileElements; };
+  // Aligned for reads of two keys at a time
+  __shared__ alignas(8) std::int32_t positions[Tile::kStages][kPositions ? Tile::kKeys : 2];
 
   // Whose queries, which keys
   const int thread = static_cast<int>(threadIdx.x);
@@ -289,6 +324,7 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
   const int q_offset = static_cast<int>(record[1]);
   const KeyRange range =
       RangeOf<Tile::kKeys>(args, kv_len, q_offset, first_query / group, last_query / group);
+  const int first_position = kPositions ? static_cast<int>(record[2]) : q_offset;
 
   // Queries, and zeros where a head is narrower than the tile
   LoadQueries<kHeadDim>(args, launch.vector, kv_head, first_query, queries, q_tile);
@@ -311,6 +347,9 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     const int stage = tile % Tile::kStages;
     LoadKeys<kHeadDim>(args, launch.vector, table, kv_head, range, tile, k_tile(stage),
                        v_tile(stage));
+    if constexpr (kPositions) {
+      LoadPositions<Tile::kKeys>(args, table, range, tile, positions[stage]);
+    }
   };
   if (range.first_tile < range.last_tile) load(range.first_tile);
   for (int tile = range.first_tile; tile < range.last_tile; ++tile) {
@@ -322,7 +361,8 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     const int stage = tile % Tile::kStages;
     float scores[WarpQueries<kHeadDim>::kKeyGroups][4];
     own.Scores(k_tile(stage), scores);
-    own.Softmax(args, launch.scale, q_offset, range, tile, scores);
+    own.template Softmax<kPositions>(args, launch.scale, first_position, positions[stage], range,
+                                     tile, scores);
     own.Accumulate(v_tile(stage), scores);
   }
 

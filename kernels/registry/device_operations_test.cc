@@ -1,12 +1,14 @@
 #include "kernels/registry/device_operations.h"
 
 #include "kernels/conv/conv.h"
+#include "kernels/kv_write/kv_write.h"
 #include "kernels/linear/linear.h"
 #include "kernels/markov_step/markov_step.h"
 #include "kernels/markov_step/markov_step_traits.h"
 #include "kernels/paged_attention/paged_attention.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "kernels/rope/rope.h"
+#include "kernels/slot_fill/slot_fill.h"
 #include "src/base/status_matchers.h"
 #include "src/operations/registry.h"
 
@@ -112,6 +114,59 @@ TEST_F(RefusalTest, PagedAttention) {
   bad = good;
   bad.window = -1;
   ExpectRefused(LaunchPagedAttention(bad, nullptr), "window");
+  bad = good;
+  bad.slot_positions = At<std::int32_t>(256);
+  bad.record_words = 2;
+  ExpectRefused(LaunchPagedAttention(bad, nullptr), "slot_positions need records with q_rope_pos");
+}
+
+TEST_F(RefusalTest, KvWrite) {
+  const KvWriteArgs good = {.k = At<BFloat16>(256),
+                            .v = At<BFloat16>(256),
+                            .slots = At<std::int32_t>(256),
+                            .positions = At<std::int32_t>(256),
+                            .k_pool = At<BFloat16>(256),
+                            .v_pool = At<BFloat16>(256),
+                            .slot_positions = At<std::int32_t>(256),
+                            .rows = 2,
+                            .width = 8,
+                            .pool_slots = 16};
+  KvWriteArgs bad = good;
+  bad.positions = nullptr;
+  ExpectRefused(LaunchKvWrite(bad, nullptr), "positions and slot_positions come together");
+  bad = good;
+  bad.slot_positions = nullptr;
+  ExpectRefused(LaunchKvWrite(bad, nullptr), "positions and slot_positions come together");
+  for (const ConstSlots null : {ConstSlots(At<std::int64_t>(0)), ConstSlots(At<std::int32_t>(0))}) {
+    bad = good;
+    bad.slots = null;
+    ExpectRefused(LaunchKvWrite(bad, nullptr), "slots is null");
+  }
+  bad = good;
+  bad.rows = 0;
+  bad.slots = {};
+  EXPECT_THAT(LaunchKvWrite(bad, nullptr), IsOk());  // nothing to do
+}
+
+TEST_F(RefusalTest, SlotFill) {
+  const SlotFillArgs good = {.block_tables = At<std::uint32_t>(256),
+                             .first = At<std::uint32_t>(256),
+                             .slots = At<std::int64_t>(256),
+                             .rows = 6,
+                             .band = 3,
+                             .table = 4,
+                             .first_step = 3};
+  SlotFillArgs bad = good;
+  bad.first_step = 0;
+  ExpectRefused(LaunchSlotFill(bad, nullptr), "expected first_step in");
+  bad = good;
+  bad.band = 4;
+  ExpectRefused(LaunchSlotFill(bad, nullptr), "band divides rows");
+  for (const Slots null : {Slots(At<std::int64_t>(0)), Slots(At<std::int32_t>(0))}) {
+    bad = good;
+    bad.slots = null;
+    ExpectRefused(LaunchSlotFill(bad, nullptr), "slots is null");
+  }
 }
 
 TEST_F(RefusalTest, MarkovStep) {

@@ -9,16 +9,21 @@
 
 namespace draftmark::kernels {
 
-__global__ void SlotFillKernel(SlotFillArgs args) {
+// `slots`: those of the arguments, in their width.
+template <typename Slot>
+__global__ void SlotFillKernel(SlotFillArgs args, Slot* slots) {
   constexpr std::int64_t kBlockRows = SlotFillTraits::kBlockRows;
   const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= args.rows) return;
   const std::int64_t band = row / args.band;
-  const std::int64_t index = args.first[band] + row % args.band;
+  const std::int64_t index = args.first[band * args.first_step] + row % args.band;
   const std::int64_t entry = index / kBlockRows;
-  args.slots[row] = entry < args.table ? args.block_tables[band * args.table + entry] * kBlockRows +
-                                             index % kBlockRows
-                                       : -1;
+  const std::int64_t slot =
+      entry < args.table
+          ? args.block_tables[band * args.table + entry] * kBlockRows + index % kBlockRows
+          : -1;
+  const bool fits = static_cast<Slot>(slot) == slot;
+  slots[row] = fits ? static_cast<Slot>(slot) : Slot{-1};
 }
 
 }  // namespace draftmark::kernels
