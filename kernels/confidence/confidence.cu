@@ -12,6 +12,7 @@ Status LaunchConfidence(const ConfidenceArgs& args, cudaStream_t stream) {
           .Size("rows", args.rows)
           .Size("h", args.h, 1, INT32_MAX / 2)
           .Size("r", args.r, 0, INT32_MAX / 2)
+          .Size("row_step", args.row_step)
           .Pointer("hidden", args.hidden)
           .Rule(args.r == 0 || args.embedding != nullptr, "a head with r > 0 has an embedding")
           .Pointer("proj", args.proj)

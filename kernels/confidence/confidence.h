@@ -16,14 +16,15 @@
 namespace draftmark::kernels {
 
 struct ConfidenceArgs {
-  const BFloat16* hidden = nullptr;     // [rows, h]
+  const BFloat16* hidden = nullptr;     // [rows, h], row_step rows apart
   const BFloat16* embedding = nullptr;  // [rows, r]: what the Markov step of the row read
   const BFloat16* proj = nullptr;       // [h + r]
   const BFloat16* bias = nullptr;       // [1]
-  BFloat16* kappa = nullptr;            // [rows]
+  BFloat16* kappa = nullptr;            // [rows], row_step apart
   std::int64_t rows = 0;
   std::int64_t h = 0;
   std::int64_t r = 0;
+  std::int64_t row_step = 1;  // the width of a band: one step of every band
 };
 
 Status LaunchConfidence(const ConfidenceArgs& args, cudaStream_t stream);

@@ -26,12 +26,12 @@ __global__ void __launch_bounds__(ConfidenceTraits::kThreads)
       for (int i = 0; i < kChunk; ++i) sum = fmaf(a[i], b[i], sum);
     }
   };
-  add(args.hidden + row * args.h, args.proj, static_cast<int>(args.h));
+  add(args.hidden + row * args.row_step * args.h, args.proj, static_cast<int>(args.h));
   if (args.r > 0) {
     add(args.embedding + row * args.r, args.proj + args.h, static_cast<int>(args.r));
   }
   sum = BlockSum(sum);
-  if (threadIdx.x == 0) args.kappa[row] = Round(sum + ToFloat(args.bias[0]));
+  if (threadIdx.x == 0) args.kappa[row * args.row_step] = Round(sum + ToFloat(args.bias[0]));
 }
 
 }  // namespace draftmark::kernels

@@ -13,6 +13,7 @@ Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream) {
                          .Size("rows", args.rows)
                          .Size("vocabulary", args.vocabulary)
                          .Size("h", args.h, 1, kMostBlocksYZ * kColumns)
+                         .Size("band", args.band, 0)
                          .Pointer("ids", args.ids)
                          .Pointer("table", args.table)
                          .Pointer("out", args.out)

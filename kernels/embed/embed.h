@@ -1,6 +1,7 @@
 // Embedding rows of a block (spec/drafter.md section 2): out[i] = rne(table[ids[i]] * scale).
 //
-// Rows whose id is `mask_token` take `mask_embedding` where a checkpoint ships one. The scale is one
+// Mask rows take `mask_embedding` where a checkpoint ships one: those behind the first of each band,
+// or, without `band`, those whose id is `mask_token`. The scale is one
 // FP32 product and one rounding; 1 copies. An id outside the vocabulary gives a row of NaN: nothing
 // foreign is read, and it shows. INVALID_ARGUMENT for sizes or pointers that cannot be. Common rules
 // of launchers: kernels/device/arguments.h. Thread-safe.
@@ -20,12 +21,13 @@ struct EmbedArgs {
   const std::uint32_t* ids = nullptr;        // [rows]
   const BFloat16* table = nullptr;           // [vocabulary, h]
   const BFloat16* mask_embedding = nullptr;  // [h]; may be null
-  std::uint32_t mask_token = 0;              // only with mask_embedding
+  std::uint32_t mask_token = 0;              // only with mask_embedding and without band
   float scale = 1;
   BFloat16* out = nullptr;  // [rows, h]
   std::int64_t rows = 0;
   std::int64_t vocabulary = 0;
   std::int64_t h = 0;
+  std::int64_t band = 0;  // rows of a band; 0: masks are known by their id
 };
 
 Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream);

@@ -18,7 +18,8 @@ __global__ void EmbedKernel(EmbedArgs args) {
 
   const std::uint32_t id = args.ids[row];
   const BFloat16* source = nullptr;
-  if (args.mask_embedding != nullptr && id == args.mask_token) {
+  const bool is_mask = args.band > 0 ? row % args.band > 0 : id == args.mask_token;
+  if (args.mask_embedding != nullptr && is_mask) {
     source = args.mask_embedding;
   } else if (id < args.vocabulary) {
     source = args.table + id * args.h;

@@ -9,13 +9,12 @@ Status LaunchKvSplit(const KvSplitArgs& args, cudaStream_t stream) {
   if (args.rows == 0) return OkStatus();
   DM_RETURN_IF_ERROR(ArgumentCheck("kv_split")
                          .Size("rows", args.rows)
-                         .Size("layers", args.layers, 1, kMostBlocksYZ / 2)
+                         .Size("layers", args.layers, 1, kMostBlocksYZ)
                          .Size("width", args.width)
                          .Pointer("fused", args.fused)
                          .Pointer("k", args.k)
-                         .Pointer("v", args.v)
                          .status());
-  const dim3 grid(Blocks(args.rows, 1), Blocks(2 * args.layers, 1));
+  const dim3 grid(Blocks(args.rows, 1), Blocks(args.layers, 1), args.v != nullptr ? 2 : 1);
   WithBool(CanVectorise({args.fused, args.k, args.v}, {args.width}), [&](auto vector) {
     KvSplitKernel<decltype(vector)::value><<<grid, KvSplitTraits::kThreads, 0, stream>>>(args);
   });

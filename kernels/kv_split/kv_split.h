@@ -19,7 +19,7 @@ namespace draftmark::kernels {
 struct KvSplitArgs {
   const BFloat16* fused = nullptr;  // [rows, layers, 2, width]
   BFloat16* k = nullptr;            // [layers, rows, width]
-  BFloat16* v = nullptr;            // [layers, rows, width]
+  BFloat16* v = nullptr;            // [layers, rows, width]; may be null: V stays
   std::int64_t rows = 0;
   std::int64_t layers = 0;
   std::int64_t width = 0;  // n_kv * d

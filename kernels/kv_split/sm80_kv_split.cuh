@@ -12,10 +12,12 @@ namespace draftmark::kernels {
 template <bool kVector>
 __global__ void KvSplitKernel(KvSplitArgs args) {
   const std::int64_t row = blockIdx.x;
-  const std::int64_t part = blockIdx.y;  // K_0, V_0, K_1, V_1, ...
-  const BFloat16* const source = args.fused + (row * 2 * args.layers + part) * args.width;
-  BFloat16* const target =
-      (part % 2 == 0 ? args.k : args.v) + (part / 2 * args.rows + row) * args.width;
+  const std::int64_t layer = blockIdx.y;
+  const bool is_k = blockIdx.z == 0;
+  // K_0, V_0, K_1, V_1, ...
+  const std::int64_t part = (row * args.layers + layer) * 2 + (is_k ? 0 : 1);
+  const BFloat16* const source = args.fused + part * args.width;
+  BFloat16* const target = (is_k ? args.k : args.v) + (layer * args.rows + row) * args.width;
   CopyRow<kVector>(source, target, static_cast<int>(args.width));
 }
 

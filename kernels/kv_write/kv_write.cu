@@ -8,12 +8,15 @@
 
 namespace draftmark::kernels {
 
-Status LaunchKvWrite(const KvWriteArgs& args, cudaStream_t stream) {
+Status LaunchKvWrite(const KvWriteArgs& given, cudaStream_t stream) {
+  KvWriteArgs args = given;
+  if (args.v_stride == 0) args.v_stride = args.width;
   if (args.rows == 0) return OkStatus();
   DM_RETURN_IF_ERROR(ArgumentCheck("kv_write")
                          .Size("rows", args.rows)
                          .Size("width", args.width)
                          .Size("pool_slots", args.pool_slots, 1, INT64_MAX)
+                         .Size("v_stride", args.v_stride, args.width, INT64_MAX)
                          .Pointer("k", args.k)
                          .Pointer("v", args.v)
                          .Pointer("slots", AddressOf(args.slots))
@@ -23,7 +26,8 @@ Status LaunchKvWrite(const KvWriteArgs& args, cudaStream_t stream) {
                                "positions and slot_positions come together")
                          .status());
   const dim3 grid(Blocks(args.rows, 1), /*K and V*/ 2);
-  const bool can_vectorise = CanVectorise({args.k, args.v, args.k_pool, args.v_pool}, {args.width});
+  const bool can_vectorise =
+      CanVectorise({args.k, args.v, args.k_pool, args.v_pool}, {args.width, args.v_stride});
   std::visit(
       [&](const auto* slots) {
         WithBool(can_vectorise, [&](auto vector) {

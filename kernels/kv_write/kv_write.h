@@ -7,7 +7,10 @@
 // paged_attention reads it. That table belongs to all layers of a draft: one layer's launch writes
 // it, and the others pass null.
 //
-// INVALID_ARGUMENT for sizes or pointers that cannot be, and for one of the two without the other. Common rules of launchers: kernels/device/arguments.h. Thread-safe.
+// V rows may lie further apart, as the fused context projection leaves them.
+//
+// INVALID_ARGUMENT for sizes or pointers that cannot be, and for one of the two without the other.
+// Common rules of launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_KV_WRITE_KV_WRITE_H_
 #define DRAFTMARK_KERNELS_KV_WRITE_KV_WRITE_H_
 
@@ -23,7 +26,7 @@ namespace draftmark::kernels {
 
 struct KvWriteArgs {
   const BFloat16* k = nullptr;              // [rows, width]
-  const BFloat16* v = nullptr;              // [rows, width]
+  const BFloat16* v = nullptr;              // [rows, width], v_stride apart
   ConstSlots slots;                         // [rows]
   const std::int32_t* positions = nullptr;  // [rows]; may be null
   BFloat16* k_pool = nullptr;               // [pool_slots, width]
@@ -32,6 +35,7 @@ struct KvWriteArgs {
   std::int64_t rows = 0;
   std::int64_t width = 0;       // n_kv * d
   std::int64_t pool_slots = 0;  // 16 for each block of the pool
+  std::int64_t v_stride = 0;    // elements; 0: width
 };
 
 Status LaunchKvWrite(const KvWriteArgs& args, cudaStream_t stream);

@@ -19,7 +19,7 @@ __global__ void KvWriteKernel(KvWriteArgs args, const Slot* slots) {
   if (is_k && threadIdx.x == 0 && args.positions != nullptr) {
     args.slot_positions[slot] = args.positions[row];
   }
-  CopyRow<kVector>((is_k ? args.k : args.v) + row * args.width,
+  CopyRow<kVector>(is_k ? args.k + row * args.width : args.v + row * args.v_stride,
                    (is_k ? args.k_pool : args.v_pool) + slot * args.width,
                    static_cast<int>(args.width));
 }

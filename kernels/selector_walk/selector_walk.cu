@@ -16,6 +16,7 @@ Status LaunchSelectorWalk(const SelectorWalkArgs& args, cudaStream_t stream) {
                          .Pointer("values", args.values)
                          .Pointer("ids", args.ids)
                          .Pointer("hidden", args.hidden)
+                         .Size("anchor_step", args.anchor_step)
                          .Pointer("anchors", args.anchors)
                          .Pointer("predecessor", args.predecessor)
                          .Pointer("successor", args.successor)

@@ -22,7 +22,7 @@ struct SelectorWalkArgs {
   const float* values = nullptr;           // [rows, 16]
   const std::uint32_t* ids = nullptr;      // [rows, 16]
   const BFloat16* hidden = nullptr;        // [rows, r]: the hidden projection
-  const std::uint32_t* anchors = nullptr;  // [rows / band]
+  const std::uint32_t* anchors = nullptr;  // [rows / band], anchor_step apart
   const BFloat16* predecessor = nullptr;   // [v, r]
   const BFloat16* successor = nullptr;     // [v, r]
   std::uint32_t* tokens = nullptr;         // [rows]
@@ -31,6 +31,7 @@ struct SelectorWalkArgs {
   std::int64_t band = 0;  // divides rows
   std::int64_t v = 0;
   std::int64_t r = 0;
+  std::int64_t anchor_step = 1;  // with `band`, anchors may be tokens themselves
 };
 
 Status LaunchSelectorWalk(const SelectorWalkArgs& args, cudaStream_t stream);

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
     for (int i = 0; i < kChunk; ++i) out[i] = hidden[i] * code[i];
   };
 
-  std::uint32_t previous = args.anchors[blockIdx.x];
+  std::uint32_t previous = args.anchors[blockIdx.x * args.anchor_step];
   if (threadIdx.x == 0) args.tokens[first_row] = previous;
   float ahead[kChunk];
   if (args.band > 1) products(first_row + 1, lane * kChunk, ahead);

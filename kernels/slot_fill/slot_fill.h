@@ -3,8 +3,9 @@
 // Row j of band b has the logical index m = first[b * first_step] + j and the slot
 // block_tables[b, m / 16] * 16 + m mod 16, computed in 64 bits. -1, the slot that kv_write skips, for
 // an index behind the table's end, and for a slot that is too large for slots of 32 bits.
-// `first` may be the second word of the attention's records, first_step their words. INVALID_ARGUMENT for sizes or pointers that cannot be. Common rules of
-// launchers: kernels/device/arguments.h. Thread-safe.
+// `first` may be the second word of the attention's records, first_step their words. INVALID_ARGUMENT
+// for sizes or pointers that cannot be. Common rules of launchers: kernels/device/arguments.h.
+// Thread-safe.
 #ifndef DRAFTMARK_KERNELS_SLOT_FILL_SLOT_FILL_H_
 #define DRAFTMARK_KERNELS_SLOT_FILL_SLOT_FILL_H_
 

@@ -165,11 +165,15 @@ StatusOr<std::uint64_t> AddElements(std::uint64_t total, const GeneratedTensor& 
 
 }  // namespace
 
+std::uint64_t SeedOfTensor(const DataGenerator& generator, const std::string& name) {
+  return SeedOf(fmt::format("{}/{}", generator.seed, name));
+}
+
 StatusOr<std::vector<BFloat16>> GenerateValues(const DataGenerator& generator,
                                                const GeneratedTensor& tensor) {
   DM_ASSIGN_OR_RETURN(const std::uint64_t elements, AddElements(0, tensor));
   std::vector<BFloat16> values(elements);
-  const std::uint64_t seed = SeedOf(fmt::format("{}/{}", generator.seed, tensor.name));
+  const std::uint64_t seed = SeedOfTensor(generator, tensor.name);
   // A thread is worth its start from about a hundred thousand elements on.
   ParallelFor(elements, 100'000, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -52,6 +52,10 @@ std::vector<GeneratedTensor> GeneratedTensors(const DrafterConfig& config,
 // while a checkpoint is put together).
 inline constexpr std::uint64_t kMostGeneratedElements = std::uint64_t{1} << 32;
 
+// What a tensor's values are drawn from (src/base/counter_hash.h): value i is
+// offset + scale * (2 * UniformAt(seed, i) - 1), rounded once.
+std::uint64_t SeedOfTensor(const DataGenerator& generator, const std::string& name);
+
 // `tensor`'s values in order, BF16. The name only seeds. RESOURCE_EXHAUSTED for too many elements.
 StatusOr<std::vector<BFloat16>> GenerateValues(const DataGenerator& generator,
                                                const GeneratedTensor& tensor);

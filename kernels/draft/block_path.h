@@ -1,0 +1,70 @@
+// The block path on the GPU: embedding, layers, and the tokens' choice (spec/drafter.md sections 4
+// to 7), on the scratch's buffers and in the order of spec/dflash_scratch.md section 5.
+#ifndef DRAFTMARK_KERNELS_DRAFT_BLOCK_PATH_H_
+#define DRAFTMARK_KERNELS_DRAFT_BLOCK_PATH_H_
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/draft/draft_parts.h"
+#include "kernels/draft/stage_taps.h"
+#include "src/base/status.h"
+
+namespace draftmark::kernels {
+
+// Block rows of all bands, sequence-major: band b owns rows first + [b * width, (b + 1) * width) of
+// the row buffers.
+struct BlockShape {
+  std::uint64_t bands = 1;
+  std::uint64_t width = 0;
+  // Without a cache: the context rows in front. Absent from everything behind the layers.
+  std::uint64_t first = 0;
+  bool paged = true;
+
+  std::uint64_t rows() const { return bands * width; }
+};
+
+// One block forward. Reads what the host wrote before on the same stream: ids in draft_tokens_dev,
+// positions in position_ids, argument records, block tables (without a cache: context rows in
+// fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
+class BlockPath {
+ public:
+  BlockPath(const DraftParts& parts, const BlockShape& shape, StageTaps* taps)
+      : p_(parts), c_(parts.config), shape_(shape), taps_(taps) {}
+
+  // Leaves the residual stream after the last layer in stream_buf.
+  Status RunLayers();
+
+ private:
+  // The block's rows of a row buffer with `width` values a row.
+  BFloat16* RowsOf(DevicePtr<BFloat16> buffer, std::uint64_t width) const {
+    return buffer.get() + shape_.first * width;
+  }
+  Status Embed();
+  Status Attention(std::uint64_t layer);
+  Status Mlp(std::uint64_t layer);
+  Status ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* input);
+  Status ProjectContext(std::uint64_t layer);
+  Status Attend(std::uint64_t layer);
+  Status TapCache(std::uint64_t layer);
+  Status TapRowBuffers(std::uint64_t layer);
+  // Dynamic convolution around a sublayer (DFlash2): Prepare convolves norm_buf into conv_tmp and
+  // leaves the coefficients in conv_dyn; Finish convolves stream_acc into conv_tmp. *out is what to
+  // read instead of the input; without convolutions that is the input.
+  Status ConvPrepare(const DeviceConv& conv, const std::string& site, const BFloat16** out);
+  Status ConvFinish(const DeviceConv& conv, const std::string& site, const BFloat16** out);
+  Status Convolve(const DeviceConv& conv, bool prepare, const BFloat16* x, const std::string& site,
+                  const BFloat16** out);
+  // Of `layer`, its block rows.
+  Status Tap(std::uint64_t layer, const char* stage, const Shape& row_shape, const BFloat16* rows);
+  Status AddToStream(const BFloat16* delta);
+
+  const DraftParts& p_;
+  const DrafterConfig& c_;
+  const BlockShape shape_;
+  StageTaps* const taps_;
+};
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_DRAFT_BLOCK_PATH_H_

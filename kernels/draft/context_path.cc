@@ -1,0 +1,71 @@
+#include "kernels/draft/context_path.h"
+
+#include "kernels/draft/layer_launches.h"
+#include "kernels/kv_split/kv_split.h"
+
+namespace draftmark::kernels {
+
+Status ProjectTaps(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
+  const DrafterConfig& c = parts.config;
+  BFloat16* const projected = parts.scratch.fc_proj.get() + pass.first * c.hidden_size;
+  DM_RETURN_IF_ERROR(Linear(parts, {.x = pass.taps,
+                                    .weight = parts.weights.fc,
+                                    .y = projected,
+                                    .rows = pass.rows,
+                                    .n = c.hidden_size,
+                                    .k = c.tap_width()}));
+  if (stage_taps != nullptr) {
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("fc", c.hidden_size, projected, pass.shown));
+  }
+  DM_RETURN_IF_ERROR(Norm(parts, projected, parts.weights.hidden_norm, pass.rows, projected));
+  if (stage_taps != nullptr) {
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("hidden_norm", c.hidden_size, projected, pass.shown));
+  }
+  return OkStatus();
+}
+
+Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
+  const DrafterConfig& c = parts.config;
+  const std::uint64_t layers = c.num_hidden_layers;
+  const std::uint64_t kv_dim = c.kv_dim();
+  const std::uint64_t fused_width = layers * 2 * kv_dim;
+  BFloat16* const fused = parts.scratch.fused_kv_out.get();
+  BFloat16* const keys = parts.scratch.mlp_intermediate.get();
+  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
+  DM_RETURN_IF_ERROR(ProjectTaps(parts, pass, stage_taps));
+  DM_RETURN_IF_ERROR(Linear(parts, {.x = parts.scratch.fc_proj.get(),
+                                    .weight = parts.weights.fused_kv,
+                                    .bias = parts.weights.fused_kv_bias,
+                                    .y = fused,
+                                    .rows = pass.rows,
+                                    .n = fused_width,
+                                    .k = c.hidden_size}));
+  DM_RETURN_IF_ERROR(LaunchKvSplit({.fused = fused,
+                                    .k = keys,
+                                    .rows = static_cast<std::int64_t>(pass.rows),
+                                    .layers = static_cast<std::int64_t>(layers),
+                                    .width = static_cast<std::int64_t>(kv_dim)},
+                                   parts.stream));
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    BFloat16* const of_layer = keys + layer * pass.rows * kv_dim;
+    DM_RETURN_IF_ERROR(NormHeads(parts, of_layer, parts.weights.layers[layer].k_norm, pass.rows,
+                                 c.num_key_value_heads));
+    if (stage_taps != nullptr) {
+      DM_RETURN_IF_ERROR(
+          stage_taps->HoldRows(LayerStage(layer, "k_norm"), kv_dim, of_layer, pass.shown));
+    }
+  }
+  // All L * n rows at once; V is neither normed nor rotated.
+  DM_RETURN_IF_ERROR(Rotate(parts, keys, positions, layers * pass.rows, c.num_key_value_heads));
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    DM_RETURN_IF_ERROR(WriteCache(parts, layer,
+                                  {.k = keys + layer * pass.rows * kv_dim,
+                                   .v = fused + (2 * layer + 1) * kv_dim,
+                                   .v_stride = fused_width,
+                                   .positions = positions,
+                                   .rows = pass.rows}));
+  }
+  return OkStatus();
+}
+
+}  // namespace draftmark::kernels

@@ -1,0 +1,532 @@
+#include "kernels/draft/cuda_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "kernels/draft/block_path.h"
+#include "kernels/draft/context_path.h"
+#include "kernels/draft/pass_rows.h"
+#include "kernels/draft/session_memory.h"
+#include "kernels/draft/stage_taps.h"
+#include "kernels/draft/tail.h"
+#include "kernels/paged_attention/paged_attention_traits.h"
+#include "kernels/row_gather/row_gather.h"
+#include "src/backend/cache_slots.h"
+#include "src/backend/sequences.h"
+#include "src/cuda/cuda_status.h"
+#include "src/cuda/graph.h"
+#include "src/scratch/dflash_borrows.h"
+
+namespace draftmark::kernels {
+namespace {
+
+// One context row of a pass: whose it is, and its logical index.
+struct ContextRow {
+  std::size_t view = 0;  // index among the bands of the propose
+  std::uint64_t index = 0;
+};
+
+class Session final : public CudaDraftSession {
+ public:
+  Session(const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
+          const SessionLimits& limits, const SessionPlan& plan, RopeTable rope,
+          std::unique_ptr<SessionStorage> storage, CublasLt* library,
+          const CudaSessionOptions& options)
+      : config_(config),
+        weights_(std::move(weights)),
+        limits_(limits),
+        plan_(plan),
+        storage_(std::move(storage)),
+        parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
+               storage_->pools(), std::move(rope), library, storage_->stream()},
+        sequences_(limits, config, plan),
+        ring_first_(limits.max_batch, 0),
+        graphs_on_(options.graphs && plan.paged) {}
+
+  // What is still on the stream may use memory that the members free.
+  ~Session() override { (void)cudaStreamSynchronize(parts_.stream); }
+
+  Status AppendContext(std::size_t band, std::span<const BFloat16> taps,
+                       std::span<const std::int32_t> positions) override;
+  Status DropFront(std::size_t band, std::uint64_t rows) override;
+  Status Reset(std::size_t band) override;
+  StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,
+                                             StageSink* sink) override;
+  Status Prepare(std::uint64_t width, std::uint64_t bands) override;
+  Status Enqueue(std::span<const BlockRequest> requests) override;
+  StatusOr<std::vector<BlockResult>> Collect() override;
+
+  SessionMemory memory() const override;
+  const SessionPlan& plan() const override { return plan_; }
+  const DraftParts& parts() const override { return parts_; }
+  std::uint64_t replays() const override { return replays_; }
+  std::uint64_t eager_runs() const override { return eager_runs_; }
+
+ private:
+  using GraphKey = std::tuple<std::uint64_t, std::uint64_t, bool>;  // width, bands, with a pass
+
+  std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
+  // Where the tap row of a logical index lies, counted in rows of the accumulators.
+  std::uint64_t TapRow(std::size_t band, std::uint64_t index) const {
+    return band * limits_.max_context + (ring_first_[band] + index) % limits_.max_context;
+  }
+  template <typename T>
+  Status Upload(void* target, std::span<const T> source) const {
+    return CopyToDevice({target}, std::as_bytes(source), parts_.stream);
+  }
+  BFloat16* staging() const {
+    return parts_.workspace.tap_staging != nullptr ? parts_.workspace.tap_staging
+                                                   : parts_.scratch.precompute_in.get();
+  }
+
+  // Passes outside of the graph, for tails that are longer than its pass.
+  Status RunLongTails(std::vector<BandView>& views, std::uint64_t pass_rows, StageTaps* taps);
+  Status RunAlone(const BandView& view, std::size_t of, StageTaps* taps);
+  // Slots and positions of a pass of `padded` rows.
+  Status WritePassInputs(InputSlot& slot, std::span<const BandView> views,
+                         std::span<const ContextRow> rows, std::uint64_t padded);
+  Status GatherTaps(InputSlot& slot, std::span<const BandView> views,
+                    std::span<const ContextRow> rows, std::uint64_t padded);
+  void FillBlockInputs(InputSlot& slot, std::span<const BandView> views,
+                       std::span<const BlockRequest> requests);
+  Status UploadBlockInputs(const InputSlot& slot, const BlockShape& shape);
+  std::vector<StageTaps::PassRow> Shown(std::span<const BandView> views,
+                                        std::span<const ContextRow> rows) const;
+
+  // The launches of a draft, as a graph holds them. `pass` may be null.
+  Status Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps);
+  Status EnqueuePaged(std::vector<BandView>& views, std::span<const BlockRequest> requests,
+                      StageTaps* taps);
+  Status EnqueueContiguous(const BandView& view, const BlockRequest& request, StageTaps* taps);
+  Status EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
+                    StageTaps* taps);
+  Status WarmUp(const BlockShape& shape, const ContextPass& pass);
+
+  const DrafterConfig config_;
+  const std::shared_ptr<const DraftWeights> weights_;
+  const SessionLimits limits_;
+  const SessionPlan plan_;
+  const std::unique_ptr<SessionStorage> storage_;
+  const DraftParts parts_;
+  Sequences sequences_;
+  std::vector<std::uint64_t> ring_first_;  // row of each band's accumulator that index 0 is in
+  const bool graphs_on_;
+  std::map<GraphKey, CudaGraph> graphs_;
+  std::vector<std::size_t> enqueued_;  // bands of the last Enqueue; empty: nothing to collect
+  std::uint64_t enqueued_width_ = 0;
+  std::vector<std::vector<double>> margins_;  // of the last propose with a sink
+  std::uint64_t replays_ = 0;
+  std::uint64_t eager_runs_ = 0;
+};
+
+Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
+                              std::span<const std::int32_t> positions) {
+  DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
+  const std::uint64_t width = config_.tap_width();
+  std::uint64_t index = sequences_[band].positions.size();
+  for (std::size_t done = 0; done < positions.size();) {
+    // As far as the accumulator's end.
+    const std::uint64_t row = TapRow(band, index);
+    const std::uint64_t room = (band + 1) * limits_.max_context - row;
+    const std::size_t n = std::min<std::size_t>(positions.size() - done, room);
+    DM_RETURN_IF_ERROR(Upload<BFloat16>(parts_.workspace.taps + row * width,
+                                        taps.subspan(done * width, n * width)));
+    done += n;
+    index += n;
+  }
+  // The caller's memory may go away.
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
+  sequences_.Append(band, positions);
+  return OkStatus();
+}
+
+Status Session::DropFront(std::size_t band, std::uint64_t rows) {
+  DM_RETURN_IF_ERROR(sequences_.CheckDrop(band, rows));
+  if (limits_.max_context > 0) {
+    ring_first_[band] = (ring_first_[band] + rows) % limits_.max_context;
+  }
+  sequences_.DropFront(band, rows);
+  return OkStatus();
+}
+
+Status Session::Reset(std::size_t band) {
+  DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
+  sequences_.Reset(band);
+  return OkStatus();
+}
+
+std::vector<BandView> Session::ViewsOf(std::span<const BlockRequest> requests) const {
+  std::vector<BandView> views;
+  for (const BlockRequest& request : requests) {
+    const Sequence& band = sequences_[request.band];
+    views.push_back({.band = request.band,
+                     .block_table = band.block_table,
+                     .context_positions = band.positions,
+                     .committed = band.committed,
+                     .new_rows = band.new_rows});
+  }
+  return views;
+}
+
+Status Session::WritePassInputs(InputSlot& slot, std::span<const BandView> views,
+                                std::span<const ContextRow> rows, std::uint64_t padded) {
+  for (std::uint64_t i = 0; i < padded; ++i) {
+    const bool real = i < rows.size();
+    const BandView& view = views[real ? rows[i].view : 0];
+    slot.SetSlot(i, real ? SlotOf(view.block_table, rows[i].index) : -1);
+    for (std::uint64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
+      slot.pass_positions[layer * padded + i] = real ? view.context_positions[rows[i].index] : 0;
+    }
+  }
+  DM_RETURN_IF_ERROR(Upload<std::byte>(parts_.scratch.slot_mapping_dev.value,
+                                       slot.slots.first(padded * slot.slot_bytes())));
+  // Borrowed: positions of all layers' rows lie in norm_buf.
+  return Upload<std::int32_t>(parts_.scratch.norm_buf.value,
+                              slot.pass_positions.first(padded * config_.num_hidden_layers));
+}
+
+Status Session::GatherTaps(InputSlot& slot, std::span<const BandView> views,
+                           std::span<const ContextRow> rows, std::uint64_t padded) {
+  for (std::uint64_t i = 0; i < padded; ++i) {
+    // Padding repeats a row: memory that nobody wrote is not read.
+    const ContextRow& row = rows[i < rows.size() ? i : 0];
+    slot.tap_rows[i] = static_cast<std::uint32_t>(TapRow(views[row.view].band, row.index));
+  }
+  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.workspace.tap_rows, slot.tap_rows.first(padded)));
+  return LaunchRowGather(
+      {.index = parts_.workspace.tap_rows,
+       .table = parts_.workspace.taps,
+       .out = staging(),
+       .rows = static_cast<std::int64_t>(padded),
+       .from = static_cast<std::int64_t>(limits_.max_batch * limits_.max_context),
+       .width = static_cast<std::int64_t>(config_.tap_width())},
+      parts_.stream);
+}
+
+std::vector<StageTaps::PassRow> Session::Shown(std::span<const BandView> views,
+                                               std::span<const ContextRow> rows) const {
+  std::vector<StageTaps::PassRow> shown;
+  for (const ContextRow& row : rows) {
+    const BandView& view = views[row.view];
+    shown.push_back({row.view, row.index >= view.context_positions.size() - view.new_rows});
+  }
+  return shown;
+}
+
+Status Session::RunAlone(const BandView& view, std::size_t of, StageTaps* taps) {
+  const std::uint64_t most = MaxPrecomputeRows(plan_.layout);
+  const std::uint64_t total = view.context_positions.size();
+  for (std::uint64_t index = view.committed; index < total;) {
+    // Straight from the accumulator, up to its end.
+    const std::uint64_t first = TapRow(view.band, index);
+    const std::uint64_t room = (view.band + 1) * limits_.max_context - first;
+    const std::uint64_t n = std::min({most, total - index, room});
+    std::vector<ContextRow> rows;
+    for (std::uint64_t i = 0; i < n; ++i) rows.push_back({0, index + i});
+    DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
+    DM_RETURN_IF_ERROR(WritePassInputs(*slot, {&view, 1}, rows, n));
+    DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+    std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
+    for (StageTaps::PassRow& row : shown) row.band = of;
+    const ContextPass pass = {
+        .taps = parts_.workspace.taps + first * config_.tap_width(), .rows = n, .shown = shown};
+    DM_RETURN_IF_ERROR(RunContextPass(parts_, pass, taps));
+    index += n;
+    sequences_.Commit(view.band, index);
+  }
+  return OkStatus();
+}
+
+Status Session::RunLongTails(std::vector<BandView>& views, std::uint64_t pass_rows,
+                             StageTaps* taps) {
+  std::uint64_t pending = 0;
+  for (const BandView& view : views) pending += sequences_[view.band].pending();
+  for (std::size_t i = 0; i < views.size() && pending > pass_rows; ++i) {
+    pending -= sequences_[views[i].band].pending();
+    DM_RETURN_IF_ERROR(RunAlone(views[i], i, taps));
+    views[i].committed = views[i].context_positions.size();
+  }
+  return OkStatus();
+}
+
+void Session::FillBlockInputs(InputSlot& slot, std::span<const BandView> views,
+                              std::span<const BlockRequest> requests) {
+  const std::uint64_t width = requests.front().tokens.size();
+  const std::uint64_t words = plan_.layout.argument_words();
+  for (std::size_t b = 0; b < requests.size(); ++b) {
+    const std::uint64_t context = views[b].context_positions.size();
+    std::copy(requests[b].tokens.begin(), requests[b].tokens.end(),
+              slot.tokens.begin() + static_cast<std::ptrdiff_t>(b * width));
+    for (std::uint64_t j = 0; j < width; ++j) {
+      slot.positions[b * width + j] =
+          static_cast<std::int32_t>(requests[b].start + static_cast<std::int64_t>(j));
+    }
+    std::uint32_t* const record = slot.records.data() + b * words;
+    record[0] = static_cast<std::uint32_t>(context + width);                   // kv_len
+    record[1] = static_cast<std::uint32_t>(context);                           // q_offset
+    if (words > 2) record[2] = static_cast<std::uint32_t>(requests[b].start);  // q_rope_pos
+    std::copy(views[b].block_table.begin(), views[b].block_table.end(),
+              slot.tables.begin() + static_cast<std::ptrdiff_t>(b * plan_.blocks_per_band));
+  }
+}
+
+Status Session::UploadBlockInputs(const InputSlot& slot, const BlockShape& shape) {
+  const std::uint64_t words = plan_.layout.argument_words();
+  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.scratch.draft_tokens_dev.value,
+                                           slot.tokens.first(shape.rows())));
+  DM_RETURN_IF_ERROR(
+      Upload<std::int32_t>(parts_.scratch.position_ids.value, slot.positions.first(shape.rows())));
+  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.scratch.option_b_indirect_args_dev.value,
+                                           slot.records.first(shape.bands * words)));
+  return Upload<std::uint32_t>(parts_.workspace.block_tables,
+                               slot.tables.first(shape.bands * plan_.blocks_per_band));
+}
+
+Status Session::Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps) {
+  if (pass != nullptr) DM_RETURN_IF_ERROR(RunContextPass(parts_, *pass, taps));
+  if (taps != nullptr) {
+    taps->EmitHeld("fc", {config_.hidden_size});
+    taps->EmitHeld("hidden_norm", {config_.hidden_size});
+  }
+  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, taps).RunLayers());
+  Tail tail(parts_, shape, taps);
+  DM_RETURN_IF_ERROR(tail.Run());
+  margins_ = tail.margins();
+  return OkStatus();
+}
+
+Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const BlockRequest> requests,
+                             StageTaps* taps) {
+  const BlockShape shape = {.bands = requests.size(), .width = requests.front().tokens.size()};
+  const bool replay = graphs_on_ && taps == nullptr;
+  // First: it overwrites the inputs on the device.
+  if (replay && !graphs_.contains({shape.width, shape.bands, true})) {
+    DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
+  }
+  const std::uint64_t padded = PassRows(plan_, shape.rows());
+  DM_RETURN_IF_ERROR(RunLongTails(views, padded, taps));
+  std::vector<ContextRow> rows;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    for (std::uint64_t m = views[i].committed; m < views[i].context_positions.size(); ++m) {
+      rows.push_back({i, m});
+    }
+  }
+  const std::vector<StageTaps::PassRow> shown = Shown(views, rows);
+  const ContextPass pass = {.taps = staging(), .rows = padded, .shown = shown};
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
+  if (!rows.empty()) {
+    DM_RETURN_IF_ERROR(WritePassInputs(*slot, views, rows, padded));
+    DM_RETURN_IF_ERROR(GatherTaps(*slot, views, rows, padded));
+  }
+  FillBlockInputs(*slot, views, requests);
+  DM_RETURN_IF_ERROR(UploadBlockInputs(*slot, shape));
+  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  if (replay) {
+    ++replays_;
+    return graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream);
+  }
+  ++eager_runs_;
+  return Launches(shape, rows.empty() ? nullptr : &pass, taps);
+}
+
+Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& request,
+                                  StageTaps* taps) {
+  const std::uint64_t context = view.context_positions.size();
+  const std::uint64_t width = request.tokens.size();
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
+  std::copy(request.tokens.begin(), request.tokens.end(), slot->tokens.begin());
+  std::copy(view.context_positions.begin(), view.context_positions.end(), slot->positions.begin());
+  for (std::uint64_t j = 0; j < width; ++j) {
+    slot->positions[context + j] =
+        static_cast<std::int32_t>(request.start + static_cast<std::int64_t>(j));
+  }
+  // All rows are queries from row 0 on; block row j then stands at start + j.
+  slot->records[0] = static_cast<std::uint32_t>(context + width);
+  slot->records[1] = 0;
+  slot->records[2] =
+      static_cast<std::uint32_t>(request.start) - static_cast<std::uint32_t>(context);
+  DM_RETURN_IF_ERROR(
+      Upload<std::uint32_t>(parts_.scratch.draft_tokens_dev.value, slot->tokens.first(width)));
+  DM_RETURN_IF_ERROR(Upload<std::int32_t>(parts_.scratch.position_ids.value,
+                                          slot->positions.first(context + width)));
+  DM_RETURN_IF_ERROR(
+      Upload<std::uint32_t>(parts_.workspace.contiguous_record, slot->records.first(3)));
+  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  for (std::uint64_t index = 0; index < context;) {
+    const std::uint64_t first = TapRow(view.band, index);
+    const std::uint64_t n =
+        std::min(context - index, (view.band + 1) * limits_.max_context - first);
+    std::vector<ContextRow> rows;
+    for (std::uint64_t i = 0; i < n; ++i) rows.push_back({0, index + i});
+    const std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
+    DM_RETURN_IF_ERROR(ProjectTaps(parts_,
+                                   {.taps = parts_.workspace.taps + first * config_.tap_width(),
+                                    .rows = n,
+                                    .first = index,
+                                    .shown = shown},
+                                   taps));
+    index += n;
+  }
+  ++eager_runs_;
+  return Launches({.bands = 1, .width = width, .first = context, .paged = false}, nullptr, taps);
+}
+
+Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
+                           StageTaps* taps) {
+  DM_RETURN_IF_ERROR(plan_.paged ? EnqueuePaged(views, requests, taps)
+                                 : EnqueueContiguous(views.front(), requests.front(), taps));
+  // Behind the copies to the host, in a graph or not.
+  DM_RETURN_IF_ERROR(
+      storage_->events().Record(parts_.scratch.draft_tokens_event, HandleOf(parts_.stream)));
+  enqueued_.clear();
+  for (const BlockRequest& request : requests) enqueued_.push_back(request.band);
+  enqueued_width_ = requests.front().tokens.size();
+  sequences_.EndPropose(requests);
+  return OkStatus();
+}
+
+Status Session::Enqueue(std::span<const BlockRequest> requests) {
+  DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
+  std::vector<BandView> views = ViewsOf(requests);
+  return EnqueueAll(requests, views, nullptr);
+}
+
+StatusOr<std::vector<BlockResult>> Session::Collect() {
+  if (enqueued_.empty()) return FailedPreconditionError("collect: nothing was enqueued");
+  DM_RETURN_IF_ERROR(storage_->events().Wait(parts_.scratch.draft_tokens_event));
+  storage_->inputs().AllDone();
+  const auto* const tokens = reinterpret_cast<const std::uint32_t*>(
+      parts_.scratch.draft_tokens_host_pinned.load(std::memory_order_relaxed));
+  const std::uint64_t first = Tail::FirstDraftRow(config_);
+  std::vector<BlockResult> results(enqueued_.size());
+  for (std::size_t b = 0; b < results.size(); ++b) {
+    const std::uint64_t begin = b * enqueued_width_ + first;
+    const std::uint64_t end = (b + 1) * enqueued_width_;
+    results[b].draft_tokens.assign(tokens + begin, tokens + end);
+    if (b < margins_.size()) results[b].margin = margins_[b];
+    if (!weights_->present().confidence) continue;
+    for (std::uint64_t row = begin; row < end; ++row) {
+      results[b].confidence.push_back(parts_.workspace.conf_out_host[row].ToDouble());
+    }
+  }
+  enqueued_.clear();
+  return results;
+}
+
+StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest> requests,
+                                                    StageSink* sink) {
+  margins_.clear();
+  if (sink == nullptr) {
+    DM_RETURN_IF_ERROR(Enqueue(requests));
+    return Collect();
+  }
+  DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
+  std::vector<BandView> views = ViewsOf(requests);
+  const std::vector<BandView> shown = views;  // `views` advances with the passes
+  StageTaps taps(*sink, shown, parts_.stream);
+  DM_RETURN_IF_ERROR(EnqueueAll(requests, views, &taps));
+  DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results, Collect());
+  for (std::size_t b = 0; b < results.size(); ++b) {
+    const BlockResult& result = results[b];
+    const Shape shape = {result.draft_tokens.size()};
+    const std::vector<double> tokens(result.draft_tokens.begin(), result.draft_tokens.end());
+    taps.recorder().EmitValues(requests[b].band, "draft_tokens", shape, tokens);
+    taps.recorder().EmitValues(requests[b].band, "margin", shape, result.margin);
+  }
+  margins_.clear();
+  return results;
+}
+
+Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
+  const std::vector<std::uint32_t> table(plan_.blocks_per_band, 0);
+  const std::vector<BandView> views(shape.bands, {.block_table = table});
+  const std::vector<BlockRequest> requests(shape.bands,
+                                           {.tokens = std::vector<std::uint32_t>(shape.width, 0)});
+  DM_RETURN_IF_ERROR(WritePassInputs(*slot, views, {}, pass.rows));
+  DM_RETURN_IF_ERROR(
+      CudaStatus(cudaMemsetAsync(staging(), 0, pass.rows * config_.tap_width() * sizeof(BFloat16),
+                                 parts_.stream),
+                 "cudaMemsetAsync"));
+  FillBlockInputs(*slot, views, requests);
+  // No key is valid, and the block's rows lie behind the tables' end: nothing is read from the cache
+  // or written to it.
+  const std::uint64_t words = plan_.layout.argument_words();
+  for (std::uint64_t b = 0; b < shape.bands; ++b) {
+    slot->records[b * words] = 0;
+    slot->records[b * words + 1] =
+        static_cast<std::uint32_t>(plan_.blocks_per_band * kCacheBlockRows);
+  }
+  DM_RETURN_IF_ERROR(UploadBlockInputs(*slot, shape));
+  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  DM_RETURN_IF_ERROR(Launches(shape, &pass, nullptr));
+  return CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize");
+}
+
+Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
+  if (!graphs_on_) return OkStatus();
+  DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
+  const BlockShape shape = {.bands = bands, .width = width};
+  const ContextPass pass = {.taps = staging(), .rows = PassRows(plan_, shape.rows())};
+  // Loads kernels and chooses the library's algorithms, which a capture must not.
+  DM_RETURN_IF_ERROR(WarmUp(shape, pass));
+  for (const bool with_pass : {true, false}) {
+    DM_ASSIGN_OR_RETURN(CudaGraph graph, CudaGraph::Capture(parts_.stream, [&] {
+                          return Launches(shape, with_pass ? &pass : nullptr, nullptr);
+                        }));
+    graphs_.insert_or_assign({width, bands, with_pass}, std::move(graph));
+  }
+  return OkStatus();
+}
+
+SessionMemory Session::memory() const {
+  const HarnessWorkspaceLayout& workspace = storage_->workspace_layout();
+  return {.weights = weights_->bytes(),
+          .cache = storage_->cache_bytes(),
+          .scratch = plan_.layout.device_bytes(),
+          .workspace = workspace.device_bytes(),
+          .scratch_pinned = plan_.layout.host_pinned_bytes(),
+          .workspace_pinned = workspace.host_pinned_bytes()};
+}
+
+Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights) {
+  const auto most = static_cast<std::uint64_t>(PagedAttentionTraits::kMostHeadDim);
+  if (config.head_dim > most) {
+    return InvalidArgumentError(
+        fmt::format("head_dim {}: the attention kernel takes at most {}", config.head_dim, most));
+  }
+  if (weights.present().selector && config.selector_top_k != kSelectorTopK) {
+    return InvalidArgumentError(fmt::format("selector_top_k {}: the walk takes {} candidates",
+                                            config.selector_top_k, kSelectorTopK));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
+    const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
+    const SessionLimits& limits, Allocator& allocator, CublasLt* library,
+    const CudaSessionOptions& options) {
+  DM_RETURN_IF_ERROR(CheckConfig(config, *weights));
+  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
+  DM_ASSIGN_OR_RETURN(const SessionPlan plan,
+                      PlanSession(config, weights->present(), limits,
+                                  {.scratch_version = options.scratch_version,
+                                   .layout = options.layout,
+                                   .paged = options.paged,
+                                   .batched_heads = limits.max_batch > 1,
+                                   .cache_element_bytes = sizeof(BFloat16)}));
+  DM_ASSIGN_OR_RETURN(
+      std::unique_ptr<SessionStorage> storage,
+      SessionStorage::Create(config, *weights, plan, limits, allocator, library != nullptr, rope));
+  return std::unique_ptr<CudaDraftSession>(
+      std::make_unique<Session>(config, std::move(weights), limits, plan, std::move(rope),
+                                std::move(storage), library, options));
+}
+
+}  // namespace draftmark::kernels

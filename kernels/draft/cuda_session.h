@@ -1,0 +1,90 @@
+// The CUDA backend: a whole draft on the GPU, on a DflashScratch of either version, replayed from
+// CUDA graphs (spec/drafter.md, spec/dflash_scratch.md). See src/backend/draft_session.h for how to
+// drive it.
+//
+//   DM_ASSIGN_OR_RETURN(const auto session,
+//                       OpenCudaSession(config, weights, limits, allocator, library));
+//   DM_RETURN_IF_ERROR(session->Prepare(/*width=*/16, /*bands=*/1));   // captures the graph
+//   ... AppendContext, Propose ...
+//
+// Memory: weights + cache + scratch + workspace, all from `allocator` when the session is opened,
+// each with an exact formula (memory()). After that, and after a shape was prepared, a propose
+// neither allocates nor waits, but for the event behind the tokens' copy to the host. A context row
+// is copied to the device when it is appended.
+//
+// A propose with a sink runs without a graph, so that stages can be read between the kernels; the
+// same launches are what a graph holds, so the results have the same bits. Without a sink
+// BlockResult::margin is empty: nothing on the GPU computes margins.
+//
+// Errors beside those of DraftSession: those of CUDA, after which a session is of no use.
+#ifndef DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
+#define DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/draft/draft_parts.h"
+#include "kernels/draft/draft_weights.h"
+#include "kernels/draft/harness_workspace.h"
+#include "src/backend/draft_session.h"
+#include "src/base/status.h"
+#include "src/config/drafter_config.h"
+#include "src/cuda/cublaslt.h"
+#include "src/scratch/allocator.h"
+#include "src/scratch/dflash_layout.h"
+
+namespace draftmark::kernels {
+
+struct CudaSessionOptions {
+  std::uint64_t scratch_version = 2;                      // 1 holds one band only
+  std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
+  bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs
+  bool graphs = true;  // false: every propose launches kernel by kernel
+};
+
+// Bytes of device memory by purpose; each is what the ledger shows under its tags.
+struct SessionMemory {
+  std::uint64_t weights = 0;    // tags "weights/..."
+  std::uint64_t cache = 0;      // "kv_pool_k", "kv_pool_v"
+  std::uint64_t scratch = 0;    // the scratch's field names
+  std::uint64_t workspace = 0;  // "workspace/..."
+  std::uint64_t device() const { return weights + cache + scratch + workspace; }
+  std::uint64_t scratch_pinned = 0;
+  std::uint64_t workspace_pinned = 0;
+};
+
+class CudaDraftSession : public DraftSession {
+ public:
+  // Captures the graphs of one shape, after a run of it that touches no row of the cache. A propose
+  // does it by itself when a shape comes for the first time. Waits for the stream.
+  virtual Status Prepare(std::uint64_t width, std::uint64_t bands) = 0;
+
+  // Propose in two halves. Enqueue returns once everything is on the stream; Collect waits for the
+  // event and returns the results of the last Enqueue. Between the two more may be enqueued: their
+  // inputs do not disturb each other, but the results of all but the last are lost.
+  virtual Status Enqueue(std::span<const BlockRequest> requests) = 0;
+  virtual StatusOr<std::vector<BlockResult>> Collect() = 0;
+
+  virtual SessionMemory memory() const = 0;
+  virtual const SessionPlan& plan() const = 0;
+  // For tests and benchmarks: where everything lies, and the stream.
+  virtual const DraftParts& parts() const = 0;
+  // Graph launches and launches kernel by kernel so far.
+  virtual std::uint64_t replays() const = 0;
+  virtual std::uint64_t eager_runs() const = 0;
+};
+
+// `library` may be null: own kernels multiply. Allocator and library must outlive the session.
+// Errors: INVALID_ARGUMENT for a config that the kernels do not take, with the field (head_dim up to
+// 256, selector_top_k 16); those of PlanSession, of the scratch and of the allocator.
+StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
+    const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
+    const SessionLimits& limits, Allocator& allocator, CublasLt* library,
+    const CudaSessionOptions& options = {});
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_

@@ -1,0 +1,45 @@
+// CudaGraph: work captured once and launched many times.
+//
+//   DM_ASSIGN_OR_RETURN(const CudaGraph graph,
+//                       CudaGraph::Capture(stream, [&] { return EnqueueDraft(stream); }));
+//   DM_RETURN_IF_ERROR(graph.Launch(stream));
+//
+// Movable, not copyable. Launch belongs to one thread at a time. Errors are those of CudaStatus.
+#ifndef DRAFTMARK_SRC_CUDA_GRAPH_H_
+#define DRAFTMARK_SRC_CUDA_GRAPH_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+
+#include "src/base/status.h"
+
+namespace draftmark {
+
+class CudaGraph {
+ public:
+  // Captures what `enqueue` puts on `stream`, in global mode: an allocation or a wait by any thread
+  // meanwhile fails the capture. Nothing runs. An error of `enqueue` is returned as it is, and the
+  // stream is usable again after any error.
+  static StatusOr<CudaGraph> Capture(cudaStream_t stream, const std::function<Status()>& enqueue);
+
+  Status Launch(cudaStream_t stream) const;
+  std::size_t nodes() const { return nodes_; }
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
+  };
+
+  CudaGraph(cudaGraphExec_t graph, std::size_t nodes) : graph_(graph), nodes_(nodes) {}
+
+  std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> graph_;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_CUDA_GRAPH_H_
