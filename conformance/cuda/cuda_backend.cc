@@ -1,0 +1,78 @@
+#include "conformance/cuda/cuda_backend.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "kernels/draft/cuda_session.h"
+#include "kernels/draft/draft_weights.h"
+#include "kernels/registry/device_operations.h"
+#include "src/cuda/cublaslt.h"
+#include "src/cuda/cuda_allocator.h"
+#include "src/cuda/stream.h"
+#include "src/weights/weights.h"
+
+namespace draftmark {
+namespace {
+
+class FirstDevice final : public CudaBackend {
+ public:
+  FirstDevice(DeviceInfo device, CudaStream stream, std::unique_ptr<CublasLt> library)
+      : device_(std::move(device)), stream_(std::move(stream)), library_(std::move(library)) {}
+
+  const DeviceInfo& device() const override { return device_; }
+  std::string arch() const override {
+    return fmt::format("sm_{}{}", device_.compute_major, device_.compute_minor);
+  }
+
+  OpenSession Sessions(const CudaSessionKind& kind) override {
+    return
+        [this, kind](const DrafterCase& drafter_case, const SessionLimits& limits,
+                     Precision precision) { return Open(drafter_case, limits, precision, kind); };
+  }
+
+  RunOperation Operations() override {
+    return [this](const OperationCase& c, const OperandSet& operands) {
+      return kernels::RunOnDevice(
+          c, operands,
+          {.allocator = &allocator_, .cublaslt = library_.get(), .stream = stream_.get()});
+    };
+  }
+
+ private:
+  StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterCase& drafter_case,
+                                               const SessionLimits& limits, Precision precision,
+                                               const CudaSessionKind& kind) {
+    if (precision != Precision::kBf16) {
+      return UnimplementedError("backend cuda: computes in bf16 only");
+    }
+    DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
+                        LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+    DM_ASSIGN_OR_RETURN(auto uploaded, kernels::DraftWeights::Upload(drafter_case.config(), weights,
+                                                                     allocator_, stream_.get()));
+    DM_ASSIGN_OR_RETURN(
+        std::unique_ptr<kernels::CudaDraftSession> session,
+        kernels::OpenCudaSession(drafter_case.config(), std::move(uploaded), limits, allocator_,
+                                 library_.get(),
+                                 {.scratch_version = kind.scratch_version, .paged = kind.paged}));
+    return std::unique_ptr<DraftSession>(std::move(session));
+  }
+
+  const DeviceInfo device_;
+  CudaAllocator allocator_;
+  CudaStream stream_;
+  const std::unique_ptr<CublasLt> library_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Open() {
+  DM_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ListDevices());
+  DM_ASSIGN_OR_RETURN(std::unique_ptr<CublasLt> library, CublasLt::Create());
+  DM_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
+  return std::unique_ptr<CudaBackend>(
+      std::make_unique<FirstDevice>(devices.front(), std::move(stream), std::move(library)));
+}
+
+}  // namespace draftmark

@@ -1,0 +1,47 @@
+// The CUDA kernels as a backend of the conformance suites: drafts and operations on the first GPU.
+//
+//   DM_ASSIGN_OR_RETURN(const std::unique_ptr<CudaBackend> cuda, CudaBackend::Open());
+//   RunDrafterCase(drafter_case, Precision::kBf16, kCudaBackend, cuda->Sessions());
+//   CheckOperation(c, Precision::kBf16, "cuda", SumType::kFloat32, cuda->Operations());
+//
+// Sessions and operations use the backend's allocator, library and stream: it must outlive them.
+// One thread at a time.
+#ifndef DRAFTMARK_CONFORMANCE_CUDA_CUDA_BACKEND_H_
+#define DRAFTMARK_CONFORMANCE_CUDA_CUDA_BACKEND_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "conformance/drafts/run_case.h"
+#include "conformance/operations/check_operation.h"
+#include "src/base/status.h"
+#include "src/cuda/device.h"
+
+namespace draftmark {
+
+inline const Backend kCudaBackend = {"cuda", Accumulation::kFloat32};
+
+struct CudaSessionKind {
+  std::uint64_t scratch_version = 2;
+  bool paged = true;
+};
+
+class CudaBackend {
+ public:
+  // UNAVAILABLE without a driver, a device or cuBLASLt, and in builds without CUDA: the message says
+  // which.
+  static StatusOr<std::unique_ptr<CudaBackend>> Open();
+  virtual ~CudaBackend() = default;
+
+  virtual const DeviceInfo& device() const = 0;
+  // "sm_90": names the file of expectations.
+  virtual std::string arch() const = 0;
+  // kBf16 only: kExact is UNIMPLEMENTED.
+  virtual OpenSession Sessions(const CudaSessionKind& kind = {}) = 0;
+  virtual RunOperation Operations() = 0;
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_CUDA_CUDA_BACKEND_H_
