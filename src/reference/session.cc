@@ -236,7 +236,7 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
   DM_ASSIGN_OR_RETURN(const DflashScratchLayout layout,
                       MakeLayout(config, *weights, limits, options));
   DM_ASSIGN_OR_RETURN(std::unique_ptr<StageStorage<N>> storage,
-                      StageStorage<N>::Create(layout, options.poison));
+                      StageStorage<N>::Create(layout, options.poison, options.allocator));
   // One block more than the bands need, as an engine has (block 0 stays unused).
   const std::uint64_t blocks = blocks_per_band * limits.max_batch + 1;
   if (layout.Field("slot_mapping_dev").dtype == DType::kI32 &&
