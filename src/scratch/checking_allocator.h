@@ -44,8 +44,8 @@ namespace draftmark {
 
 struct CheckingOptions {
   // Each red zone; a multiple of kDeviceAlignment above 0. The one before a buffer of a larger
-  // alignment is as long as that alignment needs. A row of the widest buffer notices a row too many
-  // wherever in it something is written.
+  // alignment is as long as that alignment needs. One as long as the widest row also catches a
+  // write that begins a row too far.
   std::uint64_t zone_bytes = 256;
   Poison poison = Poison::kOnes;  // of fresh memory
   std::uint64_t poison_seed = 0;  // Poison::kRandom only
