@@ -4,8 +4,10 @@
 #ifndef DRAFTMARK_CONFORMANCE_SCRATCH_UNBACKED_ALLOCATOR_H_
 #define DRAFTMARK_CONFORMANCE_SCRATCH_UNBACKED_ALLOCATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 
 #include "src/base/status.h"
 #include "src/scratch/allocator.h"
@@ -27,10 +29,17 @@ class UnbackedAllocator final : public Allocator {
   Status Free(DeviceAddress address) override {
     return live_.erase(address.bits()) == 1 ? OkStatus() : pinned_.Free(address);
   }
-  // Only pinned memory can be filled.
+  // Only pinned memory can be filled, read and written.
   Status SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
                   StreamHandle stream) override {
     return pinned_.SetBytes(address, bytes, value, stream);
+  }
+  Status GetBytes(DeviceAddress address, std::span<std::byte> out, StreamHandle stream) override {
+    return pinned_.GetBytes(address, out, stream);
+  }
+  Status PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                  StreamHandle stream) override {
+    return pinned_.PutBytes(address, bytes, stream);
   }
 
  private:

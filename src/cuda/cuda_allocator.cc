@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "src/cuda/cuda_status.h"
+#include "src/cuda/device_buffer.h"
 #include "src/cuda/stream.h"
 
 namespace draftmark {
@@ -65,18 +66,7 @@ Status CudaAllocator::Free(DeviceAddress address) {
 
 Status CudaAllocator::SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
                                StreamHandle stream) {
-  MemoryKind kind = MemoryKind::kDevice;
-  {
-    const std::lock_guard lock(mutex_);
-    auto found = live_.upper_bound(address.bits());
-    if (found == live_.begin()) return Unknown(address);
-    --found;
-    const std::uint64_t offset = address.bits() - found->first;
-    if (offset > found->second.bytes || bytes > found->second.bytes - offset) {
-      return Unknown(address);
-    }
-    kind = found->second.kind;
-  }
+  DM_ASSIGN_OR_RETURN(const MemoryKind kind, KindOfRange(address, bytes));
   if (bytes == 0) return OkStatus();
   if (kind == MemoryKind::kHostPinned) {
     std::memset(address.value, value, bytes);
@@ -84,6 +74,40 @@ Status CudaAllocator::SetBytes(DeviceAddress address, std::uint64_t bytes, std::
   }
   return CudaStatus(cudaMemsetAsync(address.value, value, bytes, StreamOf(stream)),
                     "cudaMemsetAsync");
+}
+
+Status CudaAllocator::GetBytes(DeviceAddress address, std::span<std::byte> out,
+                               StreamHandle stream) {
+  DM_ASSIGN_OR_RETURN(const MemoryKind kind, KindOfRange(address, out.size()));
+  if (kind == MemoryKind::kDevice) DM_RETURN_IF_ERROR(CopyToHost(out, address, StreamOf(stream)));
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(StreamOf(stream)), "cudaStreamSynchronize"));
+  if (kind == MemoryKind::kHostPinned && !out.empty()) {
+    std::memcpy(out.data(), address.value, out.size());
+  }
+  return OkStatus();
+}
+
+Status CudaAllocator::PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                               StreamHandle stream) {
+  DM_ASSIGN_OR_RETURN(const MemoryKind kind, KindOfRange(address, bytes.size()));
+  if (kind == MemoryKind::kDevice) {
+    DM_RETURN_IF_ERROR(CopyToDevice(address, bytes, StreamOf(stream)));
+  }
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(StreamOf(stream)), "cudaStreamSynchronize"));
+  if (kind == MemoryKind::kHostPinned && !bytes.empty()) {
+    std::memcpy(address.value, bytes.data(), bytes.size());
+  }
+  return OkStatus();
+}
+
+StatusOr<MemoryKind> CudaAllocator::KindOfRange(DeviceAddress address, std::uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto found = live_.upper_bound(address.bits());
+  if (found == live_.begin()) return Unknown(address);
+  --found;
+  const std::uint64_t offset = address.bits() - found->first;
+  if (offset > found->second.bytes || bytes > found->second.bytes - offset) return Unknown(address);
+  return found->second.kind;
 }
 
 std::uint64_t CudaAllocator::live_count() const {

@@ -11,9 +11,11 @@
 #ifndef DRAFTMARK_SRC_CUDA_CUDA_ALLOCATOR_H_
 #define DRAFTMARK_SRC_CUDA_CUDA_ALLOCATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "src/scratch/allocator.h"
 
@@ -30,8 +32,11 @@ class CudaAllocator final : public Allocator {
   StatusOr<DeviceAddress> Allocate(const AllocationRequest& request) override;
   // Waits for the device, as cudaFree does.
   Status Free(DeviceAddress address) override;
-  // INVALID_ARGUMENT where the range leaves every live allocation.
   Status SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
+                  StreamHandle stream) override;
+  // These wait for the stream for pinned memory too: the device may be about to write or read it.
+  Status GetBytes(DeviceAddress address, std::span<std::byte> out, StreamHandle stream) override;
+  Status PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
                   StreamHandle stream) override;
 
   // Allocations that are not freed.
@@ -42,6 +47,9 @@ class CudaAllocator final : public Allocator {
     std::uint64_t bytes = 0;
     MemoryKind kind = MemoryKind::kDevice;
   };
+
+  // Of the live allocation that holds the whole range; INVALID_ARGUMENT if none does.
+  StatusOr<MemoryKind> KindOfRange(DeviceAddress address, std::uint64_t bytes) const;
 
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, Block> live_;

@@ -1,17 +1,26 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
 #include "src/base/status_matchers.h"
 #include "src/cuda/cuda_allocator.h"
 #include "src/cuda/cuda_event_source.h"
+#include "src/cuda/cuda_status.h"
 #include "src/cuda/device_buffer.h"
 #include "src/cuda/gpu_test.h"
 #include "src/cuda/stream.h"
+#include "src/scratch/checking_allocator.h"
 
 namespace draftmark {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Needs no device: such requests are refused before CUDA is asked.
@@ -27,6 +36,11 @@ TEST(CudaAllocatorTest, RequestsAreCheckedFirst) {
   EXPECT_THAT(allocator.Free({&local}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
   EXPECT_THAT(allocator.SetBytes({&local}, 4, 0, {}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
+  std::array<std::byte, 4> bytes{};
+  EXPECT_THAT(allocator.GetBytes({&local}, bytes, {}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
+  EXPECT_THAT(allocator.PutBytes({&local}, bytes, {}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
 }
 
@@ -67,6 +81,69 @@ TEST_F(CudaMemoryTest, RangesOutsideAreRefusedAndMemoryIsReturned) {
     EXPECT_EQ(allocator_.live_count(), 1u);
   }
   EXPECT_EQ(allocator_.live_count(), 0u);
+}
+
+TEST_F(CudaMemoryTest, TheAllocatorCopiesBothKindsAndWaits) {
+  DM_ASSERT_OK_AND_ASSIGN(const CudaStream stream, CudaStream::Create());
+  const StreamHandle handle = HandleOf(stream.get());
+  const std::size_t bytes = std::size_t{16} << 20;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHostPinned}) {
+    DM_ASSERT_OK_AND_ASSIGN(
+        const DeviceBuffer buffer,
+        DeviceBuffer::Create(allocator_, {.bytes = bytes, .kind = kind, .tag = "buffer"}));
+    DM_ASSERT_OK_AND_ASSIGN(const DeviceBuffer source,
+                            DeviceBuffer::Create(allocator_, {.bytes = bytes, .tag = "source"}));
+    std::vector<std::byte> sent(bytes, std::byte{0x21});
+    ASSERT_THAT(allocator_.PutBytes(source.address(), sent, handle), IsOk());
+    std::fill(sent.begin(), sent.end(), std::byte{0});  // may be reused at once
+    // Enqueued before the read, so the read must see it, also in memory that the host could read
+    // too early.
+    ASSERT_THAT(allocator_.SetBytes(source.address(), 8, 0x43, handle), IsOk());
+    ASSERT_THAT(CudaStatus(cudaMemcpyAsync(buffer.address().value, source.address().value, bytes,
+                                           cudaMemcpyDefault, stream.get()),
+                           "cudaMemcpyAsync"),
+                IsOk());
+    std::vector<std::byte> received(bytes - 5);
+    ASSERT_THAT(allocator_.GetBytes({buffer.As<std::byte>() + 5}, received, handle), IsOk());
+    std::vector<std::byte> expected(bytes - 5, std::byte{0x21});
+    std::fill_n(expected.begin(), 3, std::byte{0x43});
+    EXPECT_TRUE(received == expected) << MemoryKindName(kind);
+    EXPECT_THAT(allocator_.GetBytes({buffer.As<std::byte>() + 6}, received, handle),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
+    EXPECT_THAT(allocator_.PutBytes({buffer.As<std::byte>() + 6}, received, handle),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("no live allocation")));
+  }
+}
+
+TEST_F(CudaMemoryTest, RedZonesOnTheDeviceShowWhoWritesOutside) {
+  DM_ASSERT_OK_AND_ASSIGN(const CudaStream stream, CudaStream::Create());
+  const StreamHandle handle = HandleOf(stream.get());
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHostPinned}) {
+    for (const std::int64_t offset : {-512, -1, 1001, 1512}) {
+      CheckingAllocator checking(allocator_,
+                                 {.zone_bytes = 512, .wait_for_device = SynchronizeDevice});
+      const StatusOr<DeviceAddress> buffer =
+          checking.Allocate({.bytes = 1001, .kind = kind, .tag = "k_buf"});
+      ASSERT_THAT(buffer, IsOk());
+      EXPECT_EQ(buffer->bits() % kDeviceAlignment, 0u);
+      std::vector<std::byte> contents(1001);
+      EXPECT_THAT(checking.GetBytes(*buffer, contents, handle), IsOk());
+      EXPECT_THAT(contents, Each(std::byte{0xFF}));
+      EXPECT_THAT(
+          checking.Repoison([](std::string_view) { return true; }, Poison::kRandom, 1, handle),
+          IsOk());
+      EXPECT_THAT(checking.SetBytes(*buffer, 1001, 0, handle), IsOk());
+      EXPECT_THAT(checking.Check(handle), IsOk());
+      // To the allocator inside a red zone is memory as any other.
+      const DeviceAddress outside{static_cast<std::byte*>(buffer->value) + offset};
+      ASSERT_THAT(allocator_.SetBytes(outside, 1, 0x5A, handle), IsOk());
+      const std::string place = fmt::format("k_buf: red zone {} is damaged at offset {} ",
+                                            offset < 0 ? "before" : "behind", offset);
+      EXPECT_THAT(checking.Check(handle), StatusIs(StatusCode::kInternal, HasSubstr(place)));
+      EXPECT_THAT(checking.Free(*buffer), StatusIs(StatusCode::kDataLoss, HasSubstr(place)));
+      EXPECT_EQ(allocator_.live_count(), 0u);
+    }
+  }
 }
 
 TEST_F(CudaMemoryTest, PinnedMemoryIsReadByTheHost) {

@@ -4,6 +4,8 @@
 
 namespace draftmark {
 
+Status SynchronizeDevice() { return CudaStatus(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+
 StatusOr<CudaStream> CudaStream::Create() {
   cudaStream_t stream = nullptr;
   DM_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),

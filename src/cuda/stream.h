@@ -28,6 +28,10 @@ inline cudaStream_t StreamOf(StreamHandle handle) {
   return reinterpret_cast<cudaStream_t>(static_cast<std::uintptr_t>(handle.value));
 }
 
+// Waits for everything enqueued so far on any stream of the current device. Also returns what
+// earlier kernels did wrong.
+Status SynchronizeDevice();
+
 class CudaStream {
  public:
   // A stream that does not wait for the default stream.

@@ -2,13 +2,18 @@
 // alone, bit for bit, whatever its history, its neighbours and what was in memory (spec/drafter.md
 // section 8). Stages are compared without printing them: thousands of numbers hide the name.
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "src/base/status_matchers.h"
 #include "src/reference/draft_testing.h"
+#include "src/scratch/checking_allocator.h"
 #include "src/scratch/dflash_borrows.h"
 #include "src/scratch/dflash_layout.h"
+#include "src/scratch/host_allocator.h"
+#include "src/scratch/ledger.h"
+#include "src/scratch/poison.h"
 
 namespace draftmark::reference {
 namespace {
@@ -140,6 +145,54 @@ TEST_P(VariantTest, NoStageDependsOnWhatWasInMemory) {
     ASSERT_THAT(session->Propose(blocks, &collector), IsOk());
     if (first.empty()) first = collector.stages;
     EXPECT_TRUE(collector.stages == first) << static_cast<int>(poison);
+  }
+}
+
+// Between red zones, and with the whole scratch (not the cache) filled anew before every propose.
+TEST_P(VariantTest, EveryFieldIsWrittenInsideAndBeforeItIsRead) {
+  for (const auto& [version, paged] :
+       std::vector<std::pair<std::uint64_t, bool>>{{1, true}, {1, false}, {2, true}, {2, false}}) {
+    SCOPED_TRACE(std::to_string(version) + (paged ? " paged" : " without a cache"));
+    const std::size_t bands = version == 2 && paged ? 2 : 1;
+    // Paged, the context takes several passes of 16 rows; without a cache the window holds it all.
+    const SessionLimits limits = Limits(bands, paged ? 16 : 64);
+    HostAllocator host;
+    CheckingAllocator checking(host, {.zone_bytes = 1024});
+    Ledger ledger;
+    LedgerAllocator allocator(checking, ledger);
+    ReferenceOptions options;
+    options.scratch_version = version;
+    options.paged = paged;
+    const auto plain = Open(config_, limits, precision_, options);
+    options.allocator = &allocator;
+    auto checked = Open(config_, limits, precision_, options);
+    EXPECT_GT(ledger.Of("stream_buf").live_bytes, 0u);  // or nothing below is checked
+    EXPECT_GT(ledger.Of("kv_pool_v").live_bytes, 0u);
+    std::int32_t length = 0;
+    for (const auto& [poison, turn] :
+         {std::pair{Poison::kZeros, Turn{0, 19}}, std::pair{Poison::kOnes, Turn{0, 5}},
+          std::pair{Poison::kRandom, Turn{11, 33}}}) {
+      const auto in_scratch = [](std::string_view tag) { return !tag.starts_with("kv_pool"); };
+      ASSERT_THAT(checking.Repoison(in_scratch, poison, 5, {}), IsOk());
+      Collector expected, found;
+      for (const auto& [session, collector] :
+           {std::pair{plain.get(), &expected}, std::pair{checked.get(), &found}}) {
+        std::vector<BlockRequest> blocks;
+        for (std::size_t band = 0; band < bands; ++band) {
+          ASSERT_THAT(session->DropFront(band, turn.drop), IsOk());
+          ASSERT_THAT(Append(*session, band, band, length, turn.append), IsOk());
+          blocks.push_back(Block(band, 3, length + turn.append, limits.gamma));
+        }
+        ASSERT_THAT(session->Propose(blocks, collector), IsOk());
+      }
+      length += turn.append;
+      EXPECT_TRUE(found.stages == expected.stages) << length;
+      EXPECT_THAT(checking.Check({}), IsOk());
+    }
+    checked.reset();
+    EXPECT_THAT(checking.Check({}), IsOk());
+    EXPECT_EQ(ledger.Total().live_count, 0u);
+    EXPECT_EQ(host.live_count(), 0u);
   }
 }
 

@@ -111,7 +111,7 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
                                    // As wide as it gets: limits do not depend on the precision.
                                    .cache_element_bytes = sizeof(double)}));
   DM_ASSIGN_OR_RETURN(std::unique_ptr<StageStorage<N>> storage,
-                      StageStorage<N>::Create(plan.layout, options.poison));
+                      StageStorage<N>::Create(plan.layout, options.poison, options.allocator));
   DM_ASSIGN_OR_RETURN(
       const PagedCache<typename N::Storage> cache,
       storage->AllocateCache(config.num_hidden_layers, plan.cache_blocks, config.kv_dim()));

@@ -1,4 +1,4 @@
-// The reference backend: the definition of right. It works in a DflashScratch on the host allocator
+// The reference backend: the definition of right. It works in a DflashScratch on a host allocator
 // (stage_buffers.h). See src/backend/draft_session.h for how to drive it.
 #ifndef DRAFTMARK_SRC_REFERENCE_SESSION_H_
 #define DRAFTMARK_SRC_REFERENCE_SESSION_H_
@@ -10,8 +10,9 @@
 #include "src/backend/draft_session.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
+#include "src/scratch/allocator.h"
 #include "src/scratch/dflash_layout.h"
-#include "src/scratch/host_allocator.h"
+#include "src/scratch/poison.h"
 #include "src/weights/weights.h"
 
 namespace draftmark::reference {
@@ -21,6 +22,9 @@ struct ReferenceOptions {
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
   bool paged = true;              // false: no cache, context in the row buffers, one band
   Poison poison = Poison::kOnes;  // of fresh scratch and cache; no result may depend on it
+  // Of scratch and cache, in memory that the host reads; it must outlive the session and poisons,
+  // if at all, by itself. Null: a HostAllocator of the session's own.
+  Allocator* allocator = nullptr;
 };
 
 // Opens a session on the CPU. `weights` must match `config` (LoadDrafterWeights checks that).

@@ -13,8 +13,8 @@ namespace draftmark::reference {
 
 template <typename N>
 StatusOr<std::unique_ptr<StageStorage<N>>> StageStorage<N>::Create(
-    const DflashScratchLayout& layout, Poison poison) {
-  std::unique_ptr<StageStorage> storage(new StageStorage(poison));
+    const DflashScratchLayout& layout, Poison poison, Allocator* allocator) {
+  std::unique_ptr<StageStorage> storage(new StageStorage(poison, allocator));
   storage->events_ = std::make_unique<HostEventSource>();
   // Wide K and V only make passes shorter; the session asks for their length.
   DM_ASSIGN_OR_RETURN(storage->memory_,

@@ -17,10 +17,12 @@
 #include "src/base/status.h"
 #include "src/reference/numeric.h"
 #include "src/reference/paged_cache.h"
+#include "src/scratch/allocator.h"
 #include "src/scratch/dflash_layout.h"
 #include "src/scratch/dflash_scratch.h"
 #include "src/scratch/event_source.h"
 #include "src/scratch/host_allocator.h"
+#include "src/scratch/poison.h"
 
 namespace draftmark::reference {
 
@@ -88,10 +90,12 @@ struct StageBuffers {
 template <typename N>
 class StageStorage {
  public:
-  // `poison` is what fresh memory holds: no result may depend on it. Errors are those of
+  // Everything comes from `allocator`, whose memory the host must be able to read, or if it is null
+  // from a HostAllocator of this object's own, which `poison`s. Errors are those of
   // DflashScratchMemory::Create.
   static StatusOr<std::unique_ptr<StageStorage>> Create(const DflashScratchLayout& layout,
-                                                        Poison poison);
+                                                        Poison poison,
+                                                        Allocator* allocator = nullptr);
   ~StageStorage();
   StageStorage(const StageStorage&) = delete;
   StageStorage& operator=(const StageStorage&) = delete;
@@ -108,10 +112,13 @@ class StageStorage {
   StatusOr<std::vector<std::uint32_t>> FetchTokens(std::size_t count);
 
  private:
-  explicit StageStorage(Poison poison) : allocator_({.poison = poison, .poison_seed = 1}) {}
+  StageStorage(Poison poison, Allocator* allocator)
+      : host_({.poison = poison, .poison_seed = 1}),
+        allocator_(allocator == nullptr ? host_ : *allocator) {}
   Status Bind();
 
-  HostAllocator allocator_;
+  HostAllocator host_;  // idle if the owner brings an allocator
+  Allocator& allocator_;
   std::unique_ptr<EventSource> events_;
   std::unique_ptr<DflashScratchMemory> memory_;
   std::vector<DeviceAddress> own_;  // beside the scratch: widened twins and the pools

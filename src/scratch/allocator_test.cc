@@ -2,7 +2,10 @@
 #include "src/scratch/allocator.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "src/scratch/fault_injection.h"
 #include "src/scratch/host_allocator.h"
 #include "src/scratch/ledger.h"
+#include "src/scratch/poison.h"
 
 namespace draftmark {
 namespace {
@@ -84,6 +88,56 @@ TEST(HostAllocatorTest, FillStaysInsideItsBlock) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("101")));
   EXPECT_THAT(host.SetBytes({}, 1, 0, {}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("0x0")));
+}
+
+TEST(HostAllocatorTest, BytesGoThereAndBackInsideTheirBlock) {
+  HostAllocator host({.poison = Poison::kZeros});
+  Ledger ledger;
+  LedgerAllocator allocator(host, ledger);
+  const DeviceAddress a = allocator.Allocate({.bytes = 10, .tag = "t"}).value();
+  const DeviceAddress middle{static_cast<std::byte*>(a.value) + 4};
+  const std::vector<std::byte> sent = {std::byte{7}, std::byte{8}, std::byte{9}};
+  EXPECT_THAT(allocator.PutBytes(middle, sent, {}), IsOk());
+  std::vector<std::byte> received(10);
+  EXPECT_THAT(allocator.GetBytes(a, received, {}), IsOk());
+  std::vector<std::byte> expected(10);
+  std::copy(sent.begin(), sent.end(), expected.begin() + 4);
+  EXPECT_EQ(received, expected);
+  EXPECT_THAT(allocator.PutBytes(middle, received, {}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("write of 10 bytes")));
+  EXPECT_THAT(allocator.GetBytes(middle, received, {}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("read of 10 bytes")));
+  EXPECT_THAT(allocator.GetBytes({}, received, {}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("0x0")));
+}
+
+TEST(FaultInjectingAllocatorTest, FailsTheCallsThatItIsTold) {
+  HostAllocator host;
+  FaultInjectingAllocator allocator(host, {.fail_fill = 1, .fail_get = 2, .fail_put = 1});
+  const DeviceAddress a = allocator.Allocate({.bytes = 1, .tag = "t"}).value();
+  std::vector<std::byte> byte(1);
+  const auto injected = [](const std::string& part) {
+    return StatusIs(StatusCode::kInternal, HasSubstr("injected failure of " + part));
+  };
+  EXPECT_THAT(allocator.SetBytes(a, 1, 0, {}), injected("fill 1"));
+  EXPECT_THAT(allocator.SetBytes(a, 1, 5, {}), IsOk());
+  EXPECT_THAT(allocator.PutBytes(a, byte, {}), injected("write 1"));
+  EXPECT_THAT(allocator.GetBytes(a, byte, {}), IsOk());
+  EXPECT_EQ(byte[0], std::byte{5});  // the failed write wrote nothing
+  EXPECT_THAT(allocator.PutBytes(a, byte, {}), IsOk());
+  EXPECT_THAT(allocator.GetBytes(a, byte, {}), injected("read 2"));
+}
+
+TEST(PoisonTest, PiecesGiveTheSameBytesAsTheWhole) {
+  std::vector<std::byte> whole(100), pieces(100);
+  FillPoison(whole, Poison::kRandom, 4);
+  std::size_t first = 0;
+  for (const std::size_t bytes : {1u, 7u, 8u, 3u, 0u, 50u, 31u}) {
+    FillPoison(std::span(pieces).subspan(first, bytes), Poison::kRandom, 4, first);
+    first += bytes;
+  }
+  ASSERT_EQ(first, whole.size());
+  EXPECT_EQ(pieces, whole);
 }
 
 TEST(LedgerTest, CountsBytesBlocksAndPeaksPerKindAndTag) {

@@ -30,4 +30,22 @@ Status FaultInjectingAllocator::SetBytes(DeviceAddress address, std::uint64_t by
   return inner_.SetBytes(address, bytes, value, stream);
 }
 
+Status FaultInjectingAllocator::GetBytes(DeviceAddress address, std::span<std::byte> out,
+                                         StreamHandle stream) {
+  const std::uint64_t call = ++gets_;
+  if (call == plan_.fail_get) {
+    return InternalError(fmt::format("injected failure of read {}", call));
+  }
+  return inner_.GetBytes(address, out, stream);
+}
+
+Status FaultInjectingAllocator::PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                                         StreamHandle stream) {
+  const std::uint64_t call = ++puts_;
+  if (call == plan_.fail_put) {
+    return InternalError(fmt::format("injected failure of write {}", call));
+  }
+  return inner_.PutBytes(address, bytes, stream);
+}
+
 }  // namespace draftmark

@@ -6,32 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "src/base/counter_hash.h"
-
 namespace draftmark {
-namespace {
-
-void FillPoison(void* memory, std::uint64_t bytes, const HostAllocatorOptions& options) {
-  switch (options.poison) {
-    case Poison::kNone:
-      return;
-    case Poison::kZeros:
-      std::memset(memory, 0x00, bytes);
-      return;
-    case Poison::kOnes:
-      std::memset(memory, 0xFF, bytes);
-      return;
-    case Poison::kRandom:
-      for (std::uint64_t i = 0; i < bytes; ++i) {
-        static_cast<std::uint8_t*>(memory)[i] =
-            static_cast<std::uint8_t>(BitsAt(options.poison_seed, i));
-      }
-      return;
-  }
-}
-
-}  // namespace
-
 HostAllocator::~HostAllocator() {
   for (const auto& [memory, block] : live_) {
     ::operator delete(memory, std::align_val_t(block.alignment));
@@ -49,7 +24,8 @@ StatusOr<DeviceAddress> HostAllocator::Allocate(const AllocationRequest& request
     return ResourceExhaustedError(
         fmt::format("{}: no {} bytes of host memory left", request.tag, request.bytes));
   }
-  FillPoison(memory, request.bytes, options_);
+  FillPoison({static_cast<std::byte*>(memory), request.bytes}, options_.poison,
+             options_.poison_seed);
   const std::lock_guard<std::mutex> lock(mutex_);
   live_[memory] = {request.bytes, alignment};
   return DeviceAddress{memory};
@@ -70,22 +46,38 @@ Status HostAllocator::Free(DeviceAddress address) {
 
 Status HostAllocator::SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
                                StreamHandle /*stream*/) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    // The block that starts at or before the address must hold the whole range.
-    auto after = live_.upper_bound(address.value);
-    const bool inside = after != live_.begin() && [&] {
-      const auto& [start, block] = *--after;
-      const std::uint64_t offset = address.bits() - reinterpret_cast<std::uintptr_t>(start);
-      return offset <= block.bytes && bytes <= block.bytes - offset;
-    }();
-    if (!inside) {
-      return InvalidArgumentError(fmt::format(
-          "fill of {} bytes at {:#x} leaves the allocated block", bytes, address.bits()));
-    }
-  }
+  DM_RETURN_IF_ERROR(CheckInside(address, bytes, "fill"));
   if (bytes > 0) std::memset(address.value, value, bytes);
   return OkStatus();
+}
+
+Status HostAllocator::GetBytes(DeviceAddress address, std::span<std::byte> out,
+                               StreamHandle /*stream*/) {
+  DM_RETURN_IF_ERROR(CheckInside(address, out.size(), "read"));
+  if (!out.empty()) std::memcpy(out.data(), address.value, out.size());
+  return OkStatus();
+}
+
+Status HostAllocator::PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                               StreamHandle /*stream*/) {
+  DM_RETURN_IF_ERROR(CheckInside(address, bytes.size(), "write"));
+  if (!bytes.empty()) std::memcpy(address.value, bytes.data(), bytes.size());
+  return OkStatus();
+}
+
+Status HostAllocator::CheckInside(DeviceAddress address, std::uint64_t bytes,
+                                  std::string_view what) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // The block that starts at or before the address must hold the whole range.
+  auto after = live_.upper_bound(address.value);
+  const bool inside = after != live_.begin() && [&] {
+    const auto& [start, block] = *--after;
+    const std::uint64_t offset = address.bits() - reinterpret_cast<std::uintptr_t>(start);
+    return offset <= block.bytes && bytes <= block.bytes - offset;
+  }();
+  if (inside) return OkStatus();
+  return InvalidArgumentError(fmt::format("{} of {} bytes at {:#x} leaves the allocated block",
+                                          what, bytes, address.bits()));
 }
 
 std::uint64_t HostAllocator::live_count() const {

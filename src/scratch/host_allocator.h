@@ -11,21 +11,17 @@
 #ifndef DRAFTMARK_SRC_SCRATCH_HOST_ALLOCATOR_H_
 #define DRAFTMARK_SRC_SCRATCH_HOST_ALLOCATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
+#include <string_view>
 
 #include "src/scratch/allocator.h"
+#include "src/scratch/poison.h"
 
 namespace draftmark {
-
-// What fresh memory holds.
-enum class Poison {
-  kNone,    // whatever the system gives
-  kZeros,   // 0x00
-  kOnes,    // 0xFF: NaN in every floating format, -1 in every signed integer
-  kRandom,  // byte i is a hash of seed and i
-};
 
 struct HostAllocatorOptions {
   Poison poison = Poison::kNone;
@@ -46,6 +42,9 @@ class HostAllocator final : public Allocator {
   Status Free(DeviceAddress address) override;
   Status SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
                   StreamHandle stream) override;
+  Status GetBytes(DeviceAddress address, std::span<std::byte> out, StreamHandle stream) override;
+  Status PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                  StreamHandle stream) override;
 
   // Blocks allocated and not freed.
   std::uint64_t live_count() const;
@@ -55,6 +54,9 @@ class HostAllocator final : public Allocator {
     std::uint64_t bytes = 0;
     std::uint64_t alignment = 0;
   };
+
+  // INVALID_ARGUMENT if a block does not hold the whole range; `what` begins the message.
+  Status CheckInside(DeviceAddress address, std::uint64_t bytes, std::string_view what) const;
 
   const HostAllocatorOptions options_;
   mutable std::mutex mutex_;

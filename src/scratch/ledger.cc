@@ -89,9 +89,9 @@ StatusOr<DeviceAddress> LedgerAllocator::Allocate(const AllocationRequest& reque
 
 Status LedgerAllocator::Free(DeviceAddress address) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  DM_RETURN_IF_ERROR(inner_.Free(address));
-  ledger_.OnFree(address);
-  return OkStatus();
+  const Status status = inner_.Free(address);
+  if (status.ok() || status.code() == StatusCode::kDataLoss) ledger_.OnFree(address);
+  return status;
 }
 
 }  // namespace draftmark

@@ -7,13 +7,16 @@
 //   ledger.Of("logits").peak_bytes                 // 4096
 //
 // Bytes are those requested by whoever stands outside the ledger, not what a wrapper or the system
-// adds. A failed Free keeps its bytes live: they are. Thread-safe.
+// adds. A failed Free keeps its bytes live: they are, unless it says DATA_LOSS (allocator.h).
+// Thread-safe.
 #ifndef DRAFTMARK_SRC_SCRATCH_LEDGER_H_
 #define DRAFTMARK_SRC_SCRATCH_LEDGER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +82,13 @@ class LedgerAllocator final : public Allocator {
   Status SetBytes(DeviceAddress address, std::uint64_t bytes, std::uint8_t value,
                   StreamHandle stream) override {
     return inner_.SetBytes(address, bytes, value, stream);
+  }
+  Status GetBytes(DeviceAddress address, std::span<std::byte> out, StreamHandle stream) override {
+    return inner_.GetBytes(address, out, stream);
+  }
+  Status PutBytes(DeviceAddress address, std::span<const std::byte> bytes,
+                  StreamHandle stream) override {
+    return inner_.PutBytes(address, bytes, stream);
   }
 
  private:
