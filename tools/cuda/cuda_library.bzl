@@ -6,10 +6,10 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools:copts.bzl", "DRAFTMARK_COPTS")
 
-_SettingInfo = provider("The value of a build setting.", fields = ["value"])
+SettingInfo = provider("The value of a build setting.", fields = ["value"])
 
 def _setting_impl(ctx):
-    return [_SettingInfo(value = ctx.build_setting_value)]
+    return [SettingInfo(value = ctx.build_setting_value)]
 
 bool_flag = rule(implementation = _setting_impl, build_setting = config.bool(flag = True))
 bool_setting = rule(implementation = _setting_impl, build_setting = config.bool(flag = False))
@@ -85,7 +85,7 @@ def _cuda_library_impl(ctx):
         cc_infos = [CcInfo(compilation_context = own_context)] + deps,
     ).compilation_context
 
-    archs = _arch_flags(ctx.attr._archs[_SettingInfo].value)
+    archs = _arch_flags(ctx.attr._archs[SettingInfo].value)
     common = ["-ccbin", host_compiler] + archs
     compile_flags = (
         common + ["--threads=2", "-lineinfo", "-Werror=all-warnings", "-rdc=" + ("true" if ctx.attr.rdc else "false")] +
