@@ -46,7 +46,15 @@ expect() { # EXIT-CODE TEXT COMMAND...
   [ $? = "$code" ] && case $answer in *"$text"*) true ;; *) false ;; esac || fail "$*: expected $code and '$text', got: $answer"
 }
 cd "$bundle/data/draftmark" || exit 1
-expect 0 '0 failed' "$bundle/bin/tools/draftmark" verify golden/drafter --precision bf16
+"$bundle/bin/tools/draftmark" verify golden/drafter --precision bf16 --format json >"$TEST_TMPDIR/report.json" ||
+  fail "draftmark verify golden/drafter: exit code $?"
+# Whether `run` can read it.
+cases=$(ls -d golden/drafter/*/ | wc -l)
+work=$TEST_TMPDIR
+. "$bundle/results.sh"
+verify_suite "$TEST_TMPDIR/report.json" verify >"$TEST_TMPDIR/suite" || fail "the report of draftmark verify is not understood"
+[ "$(cat "$TEST_TMPDIR/counts")" = "$cases 0 0" ] || fail "found $(cat "$TEST_TMPDIR/counts") in the report of $cases cases"
+[ "$(grep -c '<testcase name="draft/' "$TEST_TMPDIR/suite")" = "$cases" ] || fail "the report's cases are not understood"
 expect 0 '' "$bundle/bin/src/cuda/smoke_test"
 # No fact of this machine gets through.
 expect 2 'run: no NVIDIA driver' env PATH="$TEST_TMPDIR:$PATH" LD_LIBRARY_PATH= DRAFTMARK_SYSTEM_FOLDERS= \

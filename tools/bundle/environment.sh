@@ -104,6 +104,7 @@ check_gpu() {
     gpu=$(ask_gpu name | sed -n 1p)
     capability=$(ask_gpu compute_cap | sed -n 1p)
     driver_cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA[A-Za-z ]* Version: *\([0-9.]*\).*/\1/p' | sed -n 1p)
+    : "${driver_cuda:=unknown}"
     check_architecture
   else
     [ -r "$DRAFTMARK_PROC_NVIDIA/version" ] ||

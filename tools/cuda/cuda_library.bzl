@@ -88,7 +88,8 @@ def _cuda_library_impl(ctx):
     archs = _arch_flags(ctx.attr._archs[SettingInfo].value)
     common = ["-ccbin", host_compiler] + archs
     compile_flags = (
-        common + ["--threads=2", "-lineinfo", "-Werror=all-warnings", "-rdc=" + ("true" if ctx.attr.rdc else "false")] +
+        common + ["--threads=2", "-Werror=all-warnings", "-rdc=" + ("true" if ctx.attr.rdc else "false")] +
+        (["-lineinfo"] if ctx.attr._lineinfo[SettingInfo].value else []) +
         _host_flags(ctx, cc_toolchain, features) + ctx.attr.nvcc_copts + _include_flags(context)
     )
 
@@ -149,6 +150,7 @@ cuda_library_rule = rule(
         "_archs": attr.label(default = "//tools/cuda:archs"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
         "_cudadevrt": attr.label(default = "@local_cuda//:cudadevrt"),
+        "_lineinfo": attr.label(default = "//tools/cuda:lineinfo"),
         "_runtime": attr.label(default = "@local_cuda//:cudart_static"),
         "_toolkit_id": attr.label(default = "@local_cuda//:toolkit_id", allow_single_file = True),
     },
