@@ -1,7 +1,5 @@
 #include "src/cuda/cublaslt.h"
 
-#include <cublasLt.h>
-
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "src/cuda/cuda_status.h"
+#include "src/cuda/cublaslt_library.h"
 
 namespace draftmark {
 namespace {
@@ -17,27 +15,28 @@ namespace {
 // Alignment that every operand must have: 16-byte loads, and what the heuristics are told.
 constexpr std::uint32_t kAlignment = 16;
 
-Status CublasStatus(cublasStatus_t status, std::string_view call) {
+Status CublasStatus(const CublasLtFunctions& lt, cublasStatus_t status, std::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return OkStatus();
   StatusCode code = StatusCode::kInternal;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) code = StatusCode::kUnimplemented;
   if (status == CUBLAS_STATUS_NOT_INITIALIZED) code = StatusCode::kUnavailable;
   if (status == CUBLAS_STATUS_ALLOC_FAILED) code = StatusCode::kResourceExhausted;
   if (status == CUBLAS_STATUS_INVALID_VALUE) code = StatusCode::kInvalidArgument;
-  return Status(code, fmt::format("{}: {}", call, cublasLtGetStatusName(status)));
+  return Status(code, fmt::format("{}: {}", call, lt.get_status_name(status)));
 }
 
-// An owned object of the library, destroyed by `Destroy`.
-template <typename Handle, cublasStatus_t (*Destroy)(Handle)>
+// An owned object of the library, destroyed by the library's function for it.
+template <typename Handle>
 struct Destroyer {
-  void operator()(Handle handle) const { (void)Destroy(handle); }
+  cublasStatus_t (*destroy)(Handle) = nullptr;
+  void operator()(Handle handle) const { (void)destroy(handle); }
 };
-template <typename Handle, cublasStatus_t (*Destroy)(Handle)>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle, Destroy>>;
+template <typename Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle>>;
 
-using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t>;
+using Layout = Owned<cublasLtMatrixLayout_t>;
+using Preference = Owned<cublasLtMatmulPreference_t>;
 
 // cuBLASLt is column-major: a row-major matrix is its transpose there, so that the library computes
 // y^T [n, rows] = W^T' [n, k] * x^T [k, rows].
@@ -60,49 +59,51 @@ std::string ShapeText(const GemmArgs& args) {
                      args.bias != nullptr ? ",bias" : "");
 }
 
-StatusOr<Layout> MakeLayout(cudaDataType type, std::int64_t rows, std::int64_t columns) {
+StatusOr<Layout> MakeLayout(const CublasLtFunctions& lt, cudaDataType type, std::int64_t rows,
+                            std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   DM_RETURN_IF_ERROR(
-      CublasStatus(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
-                                              static_cast<std::uint64_t>(columns), /*ld=*/rows),
+      CublasStatus(lt,
+                   lt.matrix_layout_create(&layout, type, static_cast<std::uint64_t>(rows),
+                                           static_cast<std::uint64_t>(columns), /*ld=*/rows),
                    "cublasLtMatrixLayoutCreate"));
-  return Layout(layout);
+  return Layout(layout, {lt.matrix_layout_destroy});
 }
 
 template <typename T>
-Status SetAttribute(const Description& description, cublasLtMatmulDescAttributes_t attribute,
-                    const T& value) {
+Status SetAttribute(const CublasLtFunctions& lt, const Description& description,
+                    cublasLtMatmulDescAttributes_t attribute, const T& value) {
   return CublasStatus(
-      cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)),
+      lt, lt.matmul_desc_set_attribute(description.get(), attribute, &value, sizeof(value)),
       "cublasLtMatmulDescSetAttribute");
 }
 
-StatusOr<Description> MakeDescription(const GemmArgs& args) {
+StatusOr<Description> MakeDescription(const CublasLtFunctions& lt, const GemmArgs& args) {
   cublasLtMatmulDesc_t made = nullptr;
-  DM_RETURN_IF_ERROR(CublasStatus(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+  DM_RETURN_IF_ERROR(CublasStatus(lt, lt.matmul_desc_create(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                                   "cublasLtMatmulDescCreate"));
-  Description description(made);
+  Description description(made, {lt.matmul_desc_destroy});
   const cublasOperation_t transposed = CUBLAS_OP_T;
-  DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, transposed));
+  DM_RETURN_IF_ERROR(SetAttribute(lt, description, CUBLASLT_MATMUL_DESC_TRANSA, transposed));
   if (args.bias != nullptr) {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     const cudaDataType type = CUDA_R_16BF;
-    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type));
+    DM_RETURN_IF_ERROR(SetAttribute(lt, description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+    DM_RETURN_IF_ERROR(SetAttribute(lt, description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type));
     // The heuristics look at the pointer's alignment.
-    DM_RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
+    DM_RETURN_IF_ERROR(SetAttribute(lt, description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
   }
   return description;
 }
 
-StatusOr<Preference> MakePreference(std::uint64_t workspace_bytes) {
+StatusOr<Preference> MakePreference(const CublasLtFunctions& lt, std::uint64_t workspace_bytes) {
   cublasLtMatmulPreference_t made = nullptr;
   DM_RETURN_IF_ERROR(
-      CublasStatus(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate"));
-  Preference preference(made);
+      CublasStatus(lt, lt.matmul_preference_create(&made), "cublasLtMatmulPreferenceCreate"));
+  Preference preference(made, {lt.matmul_preference_destroy});
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     return CublasStatus(
-        cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof(value)),
+        lt, lt.matmul_preference_set_attribute(preference.get(), attribute, &value, sizeof(value)),
         "cublasLtMatmulPreferenceSetAttribute");
   };
   DM_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes));
@@ -116,23 +117,25 @@ StatusOr<Preference> MakePreference(std::uint64_t workspace_bytes) {
   return preference;
 }
 
-StatusOr<Plan> MakePlan(cublasLtHandle_t handle, const GemmArgs& args) {
+StatusOr<Plan> MakePlan(const CublasLtFunctions& lt, cublasLtHandle_t handle,
+                        const GemmArgs& args) {
   Plan plan;
   const cudaDataType output = args.output == GemmOutput::kBf16 ? CUDA_R_16BF : CUDA_R_32F;
-  DM_ASSIGN_OR_RETURN(plan.description, MakeDescription(args));
-  DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(CUDA_R_16BF, args.k, args.n));
-  DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(CUDA_R_16BF, args.k, args.rows));
-  DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(output, args.n, args.rows));
-  DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(args.workspace_bytes));
+  DM_ASSIGN_OR_RETURN(plan.description, MakeDescription(lt, args));
+  DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(lt, CUDA_R_16BF, args.k, args.n));
+  DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(lt, CUDA_R_16BF, args.k, args.rows));
+  DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(lt, output, args.n, args.rows));
+  DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(lt, args.workspace_bytes));
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   DM_RETURN_IF_ERROR(CublasStatus(
-      cublasLtMatmulAlgoGetHeuristic(handle, plan.description.get(), plan.weight.get(),
-                                     plan.x.get(), plan.y.get(), plan.y.get(), preference.get(),
-                                     /*requestedAlgoCount=*/1, &best, &found),
+      lt,
+      lt.matmul_algo_get_heuristic(handle, plan.description.get(), plan.weight.get(), plan.x.get(),
+                                   plan.y.get(), plan.y.get(), preference.get(),
+                                   /*requestedAlgoCount=*/1, &best, &found),
       "cublasLtMatmulAlgoGetHeuristic"));
   if (found == 0) return UnimplementedError("cublasLtMatmulAlgoGetHeuristic: no algorithm");
-  DM_RETURN_IF_ERROR(CublasStatus(best.state, "cublasLtMatmulAlgoGetHeuristic"));
+  DM_RETURN_IF_ERROR(CublasStatus(lt, best.state, "cublasLtMatmulAlgoGetHeuristic"));
   plan.algorithm = best.algo;
   return plan;
 }
@@ -164,8 +167,8 @@ Status Check(const GemmArgs& args) {
 
 class CublasLtLibrary final : public CublasLt {
  public:
-  explicit CublasLtLibrary(Owned<cublasLtHandle_t, cublasLtDestroy> handle)
-      : handle_(std::move(handle)) {}
+  CublasLtLibrary(CublasLtFunctions lt, Owned<cublasLtHandle_t> handle)
+      : lt_(std::move(lt)), handle_(std::move(handle)) {}
 
   Status Multiply(const GemmArgs& args, cudaStream_t stream) override {
     DM_RETURN_IF_ERROR(Check(args));
@@ -173,26 +176,28 @@ class CublasLtLibrary final : public CublasLt {
     const std::lock_guard lock(mutex_);
     auto found = plans_.find(KeyOf(args));
     if (found == plans_.end()) {
-      StatusOr<Plan> plan = MakePlan(handle_.get(), args);
+      StatusOr<Plan> plan = MakePlan(lt_, handle_.get(), args);
       if (!plan.ok()) return plan.status().Annotated(ShapeText(args));
       found = plans_.emplace(KeyOf(args), *std::move(plan)).first;
     }
     const Plan& plan = found->second;
     if (args.bias != nullptr) {
       DM_RETURN_IF_ERROR(
-          SetAttribute(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
+          SetAttribute(lt_, plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
     }
     const float beta = 0;
-    return CublasStatus(cublasLtMatmul(handle_.get(), plan.description.get(), &args.alpha,
-                                       args.weight, plan.weight.get(), args.x, plan.x.get(), &beta,
-                                       args.y, plan.y.get(), args.y, plan.y.get(), &plan.algorithm,
-                                       args.workspace, args.workspace_bytes, stream),
+    return CublasStatus(lt_,
+                        lt_.matmul(handle_.get(), plan.description.get(), &args.alpha, args.weight,
+                                   plan.weight.get(), args.x, plan.x.get(), &beta, args.y,
+                                   plan.y.get(), args.y, plan.y.get(), &plan.algorithm,
+                                   args.workspace, args.workspace_bytes, stream),
                         "cublasLtMatmul")
         .Annotated(ShapeText(args));
   }
 
  private:
-  const Owned<cublasLtHandle_t, cublasLtDestroy> handle_;
+  const CublasLtFunctions lt_;
+  const Owned<cublasLtHandle_t> handle_;
   std::mutex mutex_;
   std::map<Key, Plan> plans_;
 };
@@ -200,10 +205,12 @@ class CublasLtLibrary final : public CublasLt {
 }  // namespace
 
 StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create() {
-  cublasLtHandle_t handle = nullptr;
-  DM_RETURN_IF_ERROR(CublasStatus(cublasLtCreate(&handle), "cublasLtCreate"));
+  DM_ASSIGN_OR_RETURN(CublasLtFunctions lt, LoadCublasLt());
+  cublasLtHandle_t made = nullptr;
+  DM_RETURN_IF_ERROR(CublasStatus(lt, lt.create(&made), "cublasLtCreate"));
+  Owned<cublasLtHandle_t> handle(made, {lt.destroy});
   return std::unique_ptr<CublasLt>(
-      std::make_unique<CublasLtLibrary>(Owned<cublasLtHandle_t, cublasLtDestroy>(handle)));
+      std::make_unique<CublasLtLibrary>(std::move(lt), std::move(handle)));
 }
 
 }  // namespace draftmark

@@ -46,6 +46,7 @@ inline constexpr std::uint64_t kCublasLtWorkspaceBytes = std::uint64_t{32} << 20
 
 class CublasLt {
  public:
+  // Opens the machine's library (cublaslt_library.h); UNAVAILABLE if there is none that fits.
   static StatusOr<std::unique_ptr<CublasLt>> Create();
   virtual ~CublasLt() = default;
 

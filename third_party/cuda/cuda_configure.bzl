@@ -4,10 +4,10 @@ Looks in $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and the wheels that tools/setup
 that is complete (find_toolkit.sh). It never fails: without a toolkit, defs.bzl says HAVE_CUDA = False and every target
 is incompatible, so that `//...` skips what needs CUDA and the rest builds.
 
-    @local_cuda//:headers         host and device headers of the runtime (cuda_runtime.h, cuda_bf16.h, cuda_fp8.h, ...)
-    @local_cuda//:cudart_static   the runtime; it opens the driver itself, so programs also start without a GPU
-    @local_cuda//:cudadevrt       the archive of the device runtime, for the device link of cuda_library(rdc = True)
-    @local_cuda//:cublasLt        headers and the shared library, linked by soname
+    @local_cuda//:headers           host and device headers of the runtime (cuda_runtime.h, cuda_bf16.h, cuda_fp8.h, ...)
+    @local_cuda//:cudart_static     the runtime; it opens the driver itself, so programs also start without a GPU
+    @local_cuda//:cudadevrt         the archive of the device runtime, for the device link of cuda_library(rdc = True)
+    @local_cuda//:cublasLt_headers  the library is opened by the program, as the driver is (src/cuda/cublaslt_library.h)
 
 nvcc is called by its absolute path and reads its own headers there. `:toolkit_id` stands for all of them as an input
 of the actions: another toolkit in the same place changes it.
@@ -73,12 +73,9 @@ filegroup(
 
 _BUILD_CUBLASLT = """
 cc_library(
-    name = "cublasLt",
+    name = "cublasLt_headers",
     hdrs = glob(["cublas/*.h"]),
     includes = ["cublas"],
-    # By soname: wheels have no unversioned link, and half a gigabyte is not copied around. The second run path is
-    # where other machines usually have the library.
-    linkopts = ["-L{folder}", "-l:{soname}", "-Wl,-rpath,{folder}", "-Wl,-rpath,/usr/local/cuda/lib64"],
     deps = [":headers"],
 )
 """
@@ -117,7 +114,7 @@ def _find_toolkit(repository_ctx):
 
 def _write_missing(repository_ctx):
     reason = "no_cuda_toolkit_found__run_tools_setup"
-    targets = ["headers", "cudart_static", "cudadevrt", "cublasLt"]
+    targets = ["headers", "cudart_static", "cudadevrt", "cublasLt_headers"]
     repository_ctx.file("toolkit_id", "none\n")
     repository_ctx.file("BUILD", "".join(
         ["load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")\n\npackage(default_visibility = [\"//visibility:public\"])\n\nexports_files([\"toolkit_id\"])\n"] +
@@ -126,16 +123,15 @@ def _write_missing(repository_ctx):
     ))
     repository_ctx.file("defs.bzl", "HAVE_CUDA = False\nNVCC = \"\"\n")
 
-def _cublaslt(repository_ctx, root, version, libraries):
-    """The BUILD text of :cublasLt; a toolkit without the library gets an incompatible target."""
-    soname = "libcublasLt.so.{}".format(version // 1000)
-    if not libraries.get_child(soname).exists or not root.get_child("include").get_child("cublasLt.h").exists:
+def _cublaslt(repository_ctx, root):
+    """The BUILD text of :cublasLt_headers; a toolkit without them gets an incompatible target."""
+    if not root.get_child("include").get_child("cublasLt.h").exists:
         reason = "toolkit_has_no_cublasLt"
         return (_BUILD_MISSING_SETTING.format(reason = reason) +
-                _BUILD_MISSING_TARGET.format(name = "cublasLt", reason = reason))
+                _BUILD_MISSING_TARGET.format(name = "cublasLt_headers", reason = reason))
     for name in _CUBLAS_HEADERS:
         repository_ctx.symlink(root.get_child("include").get_child(name), "cublas/" + name)
-    return _BUILD_CUBLASLT.format(folder = libraries, soname = soname)
+    return _BUILD_CUBLASLT
 
 def _cuda_configure_impl(repository_ctx):
     toolkit = _find_toolkit(repository_ctx)
@@ -163,7 +159,7 @@ def _cuda_configure_impl(repository_ctx):
     answer = repository_ctx.execute([nvcc, "--version"])
     repository_ctx.file("toolkit_id", answer.stdout)
 
-    repository_ctx.file("BUILD", _BUILD + _cublaslt(repository_ctx, root, version, libraries))
+    repository_ctx.file("BUILD", _BUILD + _cublaslt(repository_ctx, root))
     repository_ctx.file("defs.bzl", "HAVE_CUDA = True\nNVCC = \"{}\"\n".format(nvcc))
 
 cuda_configure = repository_rule(

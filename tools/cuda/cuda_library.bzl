@@ -6,10 +6,10 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools:copts.bzl", "DRAFTMARK_COPTS")
 
-_SettingInfo = provider("The value of a build setting.", fields = ["value"])
+SettingInfo = provider("The value of a build setting.", fields = ["value"])
 
 def _setting_impl(ctx):
-    return [_SettingInfo(value = ctx.build_setting_value)]
+    return [SettingInfo(value = ctx.build_setting_value)]
 
 bool_flag = rule(implementation = _setting_impl, build_setting = config.bool(flag = True))
 bool_setting = rule(implementation = _setting_impl, build_setting = config.bool(flag = False))
@@ -85,10 +85,11 @@ def _cuda_library_impl(ctx):
         cc_infos = [CcInfo(compilation_context = own_context)] + deps,
     ).compilation_context
 
-    archs = _arch_flags(ctx.attr._archs[_SettingInfo].value)
+    archs = _arch_flags(ctx.attr._archs[SettingInfo].value)
     common = ["-ccbin", host_compiler] + archs
     compile_flags = (
-        common + ["--threads=2", "-lineinfo", "-Werror=all-warnings", "-rdc=" + ("true" if ctx.attr.rdc else "false")] +
+        common + ["--threads=2", "-Werror=all-warnings", "-rdc=" + ("true" if ctx.attr.rdc else "false")] +
+        (["-lineinfo"] if ctx.attr._lineinfo[SettingInfo].value else []) +
         _host_flags(ctx, cc_toolchain, features) + ctx.attr.nvcc_copts + _include_flags(context)
     )
 
@@ -149,6 +150,7 @@ cuda_library_rule = rule(
         "_archs": attr.label(default = "//tools/cuda:archs"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
         "_cudadevrt": attr.label(default = "@local_cuda//:cudadevrt"),
+        "_lineinfo": attr.label(default = "//tools/cuda:lineinfo"),
         "_runtime": attr.label(default = "@local_cuda//:cudart_static"),
         "_toolkit_id": attr.label(default = "@local_cuda//:toolkit_id", allow_single_file = True),
     },
