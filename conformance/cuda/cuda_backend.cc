@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -42,11 +43,13 @@ class FirstDevice final : public CudaBackend {
 
  private:
   StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterCase& drafter_case,
-                                               const SessionLimits& limits, Precision precision,
+                                               SessionLimits limits, Precision precision,
                                                const CudaSessionKind& kind) {
     if (precision != Precision::kBf16) {
       return UnimplementedError("backend cuda: computes in bf16 only");
     }
+    // Without a cache the row buffers hold the whole context.
+    if (!kind.paged) limits.ctx_window = std::max(limits.ctx_window, limits.max_context);
     DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                         LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
     DM_ASSIGN_OR_RETURN(auto uploaded, kernels::DraftWeights::Upload(drafter_case.config(), weights,

@@ -35,10 +35,12 @@ StageModel ModelOf(const DrafterConfig& c, std::string_view stage) {
   if (is("prepare") || is("finish"))
     return SumModel(std::max<std::uint64_t>(2, c.conv_kernel_size), 0, 5 * kBf16Half);
   if (is("mlp")) return SumModel(c.intermediate_size, 0x1p-12, kBf16Half);
-  // The projection before the norm is an FP32 sum over the hidden width, rounded but not shown.
+  // The projection before the norm is an FP32 sum over the hidden width, rounded but not shown. A
+  // spacing of it is up to two of the result (just above a power of two a spacing is twice as large
+  // a share of the value as just below one), and the norm may add one of its own.
   if (is("q_norm") || is("k_norm")) {
     StageModel model = SumModel(c.hidden_size, 0, kBf16Half);
-    model.single.roundings = 2;
+    model.single.roundings = 3;
     return model;
   }
   if (stage == "logits") {
