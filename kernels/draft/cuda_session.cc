@@ -59,6 +59,14 @@ class Session final : public CudaDraftSession {
   Status Prepare(std::uint64_t width, std::uint64_t bands) override;
   Status Enqueue(std::span<const BlockRequest> requests) override;
   StatusOr<std::vector<BlockResult>> Collect() override;
+  Status Reopen(std::size_t band, std::uint64_t rows) override;
+  void TimeLaunches(CudaEvent* before, CudaEvent* behind) override {
+    before_launches_ = before;
+    behind_launches_ = behind;
+  }
+  std::uint64_t PassRows(std::uint64_t width, std::uint64_t bands) const override {
+    return kernels::PassRows(plan_, width * bands);
+  }
 
   SessionMemory memory() const override;
   const SessionPlan& plan() const override { return plan_; }
@@ -121,6 +129,8 @@ class Session final : public CudaDraftSession {
   std::vector<std::vector<double>> margins_;  // of the last propose with a sink
   std::uint64_t replays_ = 0;
   std::uint64_t eager_runs_ = 0;
+  CudaEvent* before_launches_ = nullptr;
+  CudaEvent* behind_launches_ = nullptr;
 };
 
 Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
@@ -156,6 +166,17 @@ Status Session::DropFront(std::size_t band, std::uint64_t rows) {
 Status Session::Reset(std::size_t band) {
   DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
   sequences_.Reset(band);
+  return OkStatus();
+}
+
+Status Session::Reopen(std::size_t band, std::uint64_t rows) {
+  DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
+  const std::uint64_t committed = sequences_[band].committed;
+  if (rows > committed) {
+    return InvalidArgumentError(fmt::format(
+        "band {}: cannot reopen {} of {} context rows in the cache", band, rows, committed));
+  }
+  sequences_.Commit(band, committed - rows);
   return OkStatus();
 }
 
@@ -307,7 +328,7 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
   if (replay && !graphs_.contains({shape.width, shape.bands, true})) {
     DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
   }
-  const std::uint64_t padded = PassRows(plan_, shape.rows());
+  const std::uint64_t padded = PassRows(shape.width, shape.bands);
   DM_RETURN_IF_ERROR(RunLongTails(views, padded, taps));
   std::vector<ContextRow> rows;
   for (std::size_t i = 0; i < views.size(); ++i) {
@@ -325,12 +346,15 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
   FillBlockInputs(*slot, views, requests);
   DM_RETURN_IF_ERROR(UploadBlockInputs(*slot, shape));
   DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
-    return graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream);
+    DM_RETURN_IF_ERROR(graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream));
+  } else {
+    ++eager_runs_;
+    DM_RETURN_IF_ERROR(Launches(shape, rows.empty() ? nullptr : &pass, taps));
   }
-  ++eager_runs_;
-  return Launches(shape, rows.empty() ? nullptr : &pass, taps);
+  return behind_launches_ == nullptr ? OkStatus() : behind_launches_->Record(parts_.stream);
 }
 
 Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& request,
@@ -471,7 +495,7 @@ Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
   const BlockShape shape = {.bands = bands, .width = width};
-  const ContextPass pass = {.taps = staging(), .rows = PassRows(plan_, shape.rows())};
+  const ContextPass pass = {.taps = staging(), .rows = PassRows(width, bands)};
   // Loads kernels and chooses the library's algorithms, which a capture must not.
   DM_RETURN_IF_ERROR(WarmUp(shape, pass));
   for (const bool with_pass : {true, false}) {
