@@ -7,7 +7,6 @@
 #include "kernels/draft/cuda_session.h"
 #include "kernels/testing/device_test.h"
 #include "src/base/status_matchers.h"
-#include "src/cuda/cuda_status.h"
 #include "src/weights/random_drafter.h"
 
 namespace draftmark::kernels {
@@ -71,6 +70,8 @@ class ReopenTest : public DeviceTest {
                   cudaSuccess);
       }
     }
+    // The session's stream does not wait for the default one.
+    ASSERT_THAT(SynchronizeDevice(), IsOk());
   }
   static bool Same(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
