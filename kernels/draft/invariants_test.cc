@@ -298,6 +298,21 @@ TEST_P(InvariantsTest, WithoutACacheTheSame) {
   }
 }
 
+// Limits are no more than room: a session that can hold no context drafts from an anchor as any other.
+TEST_P(InvariantsTest, RoomForNoContextAtAll) {
+  SessionLimits limits = SmallLimits(1);
+  limits.max_context = 0;
+  const auto without_room = Open(variant_, limits);
+  const auto empty = Open(variant_, SmallLimits(1));
+  const BlockRequest block = Block(config(), 0, 5, 0, 6);
+  DM_ASSERT_OK_AND_ASSIGN(const auto expected, empty->Propose({&block, 1}, nullptr));
+  DM_ASSERT_OK_AND_ASSIGN(const auto got, without_room->Propose({&block, 1}, nullptr));
+  EXPECT_EQ(DifferenceOf(expected, got), "");
+  EXPECT_EQ(without_room->replays(), 1u);
+  EXPECT_THAT(AppendRows(*without_room, config(), 0, 1, 0, 1),
+              StatusIs(StatusCode::kResourceExhausted, ::testing::HasSubstr("session's 0")));
+}
+
 class WidthTest : public DraftTest {};
 
 // Where every layer is causal no row sees a later one: a narrower block gives the first rows of a

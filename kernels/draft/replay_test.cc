@@ -40,6 +40,7 @@ class ReplayTest : public DraftTest, public ::testing::WithParamInterface<std::s
         ASSERT_TRUE(PoolBytes(*eager) == PoolBytes(*graphs)) << "K/V pools at step " << i;
       }
     }
+    EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*graphs)) << "K/V pools at the end";
     const auto steps = static_cast<std::uint64_t>(plan.steps);
     EXPECT_EQ(graphs->replays(), steps);
     EXPECT_EQ(graphs->eager_runs(), 0u);
@@ -130,8 +131,8 @@ TEST_P(HistoryTest, AFreshSessionGivesTheSameTokensByTheLibrary) {
       }
     }
   }
-  // Of forty first drafts and more; half of them have such a margin where logits are not halved.
-  EXPECT_GE(compared, 3);
+  // Of some forty blocks; the reference finds about one such draft in each.
+  EXPECT_GE(compared, 10);
   RecordProperty("tokens_compared", compared);
 }
 
