@@ -184,8 +184,8 @@ TEST(HarnessWorkspaceTest, WithoutACache) {
   const SessionLimits limits = {.max_batch = 1, .max_context = 512, .ctx_window = 512, .gamma = 7};
   const Sizes sizes =
       SizesOf(Dspark(), kMarkov, limits, {.paged = false}, MarkovType::kGated, true);
-  // 519 rows are all queries: 32 * 519 results. 519 * 8 / 64 = 64.9: 65 tiles of 4 KV heads, so that
-  // 264 / 260 needs 2 splits; the most is at fewer rows, but is at least this.
+  // 519 rows are all queries: 32 * 519 results. 519 * 8 / 64 = 64.9: 65 tiles of 4 KV heads, so
+  // that 264 / 260 needs 2 splits; the most is at fewer rows, but is at least this.
   EXPECT_GE(sizes.bytes.at("attention_partials"), 519u * 32 * 2 * 130 * 4);
   EXPECT_EQ(sizes.bytes.at("tap_rows"), 0u);
   EXPECT_EQ(sizes.bytes.at("block_tables"), 4u * 33);  // over 519 rows of the row buffers

@@ -150,8 +150,8 @@ TEST_P(HazardTest, ACallWithoutAFreeSlotWaits) {
   ExpectSameEnd(expected);
 }
 
-// What the two tests above rest on. A copy from page-locked memory reads it when the stream comes to
-// it: without a wait, a slot that is filled again early would send the later call's inputs.
+// What the two tests above rest on. A copy from page-locked memory reads it when the stream comes
+// to it: without a wait, a slot that is filled again early would send the later call's inputs.
 TEST_F(DraftTest, ASlotThatIsFilledTooEarlySendsTheLaterInputs) {
   for (const std::uint64_t bytes : {std::uint64_t{256}, std::uint64_t{1} << 20}) {
     const DeviceBuffer slot =
@@ -252,7 +252,7 @@ TEST_P(HazardTest, AFailedCallChangesNothing) {
   ExpectSameEnd(expected);
 }
 
-// A graph's first run leaves tokens where a propose leaves them: they must not pass for its results.
+// A graph's first run leaves tokens where a propose leaves them: they must not pass for results.
 TEST_P(HazardTest, PrepareLosesWhatWasNotCollected) {
   ASSERT_THAT(hurried_->Enqueue(CallOf(1).requests), IsOk());
   ASSERT_THAT(hurried_->Prepare(4, 3), IsOk());

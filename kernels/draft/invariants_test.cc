@@ -3,9 +3,9 @@
 // (spec/drafter.md sections 3, 4.4 and 8).
 //
 // By own kernels every row of a product is computed the same whatever other rows there are, and
-// attention splits its keys the same for up to 64 queries of a KV head's group, so all of this holds
-// to the bit. cuBLASLt may choose another algorithm for another number of rows: then T1 holds for
-// a product whose inputs are equal, and T4 from end to end.
+// attention splits its keys the same for up to 64 queries of a KV head's group, so that all of this
+// holds to the bit. cuBLASLt may choose another algorithm for another number of rows: then T1 holds
+// for a product whose inputs are equal, and T4 from end to end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,8 +72,9 @@ void TrimToShorter(ByName& a, ByName& b, Keep keep) {
   }
 }
 
-// T4's bounds of layers and logits, and T1's of the first product, whose inputs are the same. Prints
-// the largest distance of each stage (those of a Markov head are anything behind another token).
+// T4's bounds of layers and logits, and T1's of the first product, whose inputs are the same.
+// Prints the largest distance of each stage (those of a Markov head are anything behind another
+// token).
 void ExpectNear(const std::string& what, const ByName& expected, const ByName& got) {
   std::string table;
   for (const auto& [name, values] : expected) {
@@ -255,8 +256,8 @@ TEST_P(InvariantsTest, BothVersionsGiveTheSameBits) {
   }
 }
 
-// Without a cache all rows are queries, so that only attention and its masks are another launch: the
-// bits are the same where no key is masked, since the splits are then; with a window they begin
+// Without a cache all rows are queries, so that only attention and its masks are another launch.
+// The bits are the same where no key is masked, since the splits are then; with a window they begin
 // elsewhere.
 TEST_P(InvariantsTest, WithoutACacheTheSame) {
   SessionLimits limits = SmallLimits(1);
@@ -298,7 +299,7 @@ TEST_P(InvariantsTest, WithoutACacheTheSame) {
   }
 }
 
-// Limits are no more than room: a session that can hold no context drafts from an anchor as any other.
+// Limits are no more than room: one that can hold no context drafts from an anchor as any other.
 TEST_P(InvariantsTest, RoomForNoContextAtAll) {
   SessionLimits limits = SmallLimits(1);
   limits.max_context = 0;

@@ -127,7 +127,7 @@ class PoisonTest : public DraftTest,
         ASSERT_THAT(ApplyChanges(*session, step), IsOk());
         if (repoison) {
           const std::pair shape(step.requests.front().tokens.size(), step.requests.size());
-          // Graphs run once as they are made: before the poison, of which that run would leave less.
+          // Graphs run once as they are made: before the poison, most of which that would undo.
           if (shapes.insert(shape).second) {
             ASSERT_THAT(session->Prepare(shape.first, shape.second), IsOk());
           }

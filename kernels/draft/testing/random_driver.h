@@ -9,8 +9,8 @@
 //     const auto results = session.Propose(step.requests, nullptr);
 //   }
 //
-// What happens: sequences join with a tail of any length, also longer than a pass, leave (Reset) and
-// join again; after a propose 0 to w drafts are accepted, and that many rows and the anchor's are
+// What happens: sequences join with a tail of any length, also longer than a pass, leave (Reset)
+// and join again; after a propose 0 to w drafts are accepted, and their rows and the anchor's are
 // appended; tails grow without a propose; windows slide, by choice and when there is no room; rows
 // and anchors skip positions; any subset of the bands proposes, in any order, at changing widths;
 // now and then with other tokens than masks.
