@@ -341,7 +341,9 @@ Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
   const BlockShape shape = {.bands = bands, .width = width};
   const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
-  // Loads kernels and chooses the library's algorithms, which a capture must not.
+  // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
+  // those of the last Enqueue are.
+  enqueued_.clear();
   DM_RETURN_IF_ERROR(WarmUp(shape, pass));
   for (const bool with_pass : {true, false}) {
     DM_ASSIGN_OR_RETURN(CudaGraph graph, CudaGraph::Capture(parts_.stream, [&] {

@@ -60,7 +60,8 @@ struct SessionMemory {
 class CudaDraftSession : public DraftSession {
  public:
   // Captures the graphs of one shape, after a run of it that touches no row of the cache. A propose
-  // does it by itself when a shape comes for the first time. Waits for the stream.
+  // does it by itself when a shape comes for the first time. Waits for the stream. What was enqueued
+  // and not collected is lost.
   virtual Status Prepare(std::uint64_t width, std::uint64_t bands) = 0;
 
   // Propose in two halves. Enqueue returns once everything is on the stream; Collect waits for the
