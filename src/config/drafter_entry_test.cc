@@ -84,8 +84,7 @@ const std::map<std::string, std::string> kRefused = {
      std::string(kOtherLayers) +
          "exact repository name, layer_types, rms_norm_eps, num_target_layers (Attention sink "
          "bias; a separate mask embedding vector; tap 0.)"},
-    {"recipe/qwen3-8b-domino",
-     "gru_hidden_dim: Domino's GRU head has no place in the scratch"},
+    {"recipe/qwen3-8b-domino", "gru_hidden_dim: Domino's GRU head has no place in the scratch"},
 };
 
 class DrafterEntryTest : public ::testing::Test {

@@ -7,7 +7,7 @@
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/cuda/gpu_test.h"
-#include "tools/commands/run_command.h"
+#include "tools/commands/run_program.h"
 
 namespace draftmark {
 namespace {
@@ -24,7 +24,7 @@ class DraftCudaTest : public GpuTest {
  protected:
   static CommandResult Draft(const std::string& entry, std::vector<std::string> options) {
     options.insert(options.begin(), {"draft", kCatalogue, "--entry", entry, "--backend", "cuda"});
-    return RunCommand(std::move(options));
+    return RunProgram(options);
   }
   static Json DraftJson(const std::string& entry, std::vector<std::string> options) {
     options.insert(options.end(), {"--format", "json"});

@@ -7,7 +7,7 @@
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/cuda/gpu_test.h"
-#include "tools/commands/run_command.h"
+#include "tools/commands/run_program.h"
 
 namespace draftmark {
 namespace {
@@ -26,7 +26,7 @@ class VerifyCudaTest : public GpuTest {
  protected:
   static CommandResult Verify(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"verify", "--backend", "cuda"});
-    return RunCommand(std::move(arguments));
+    return RunProgram(arguments);
   }
 };
 
