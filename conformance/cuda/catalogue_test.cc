@@ -1,13 +1,15 @@
 // Every drafter of the catalogue that may be run, on the GPU at its true widths, heads, vocabulary
 // and block: a graph replay has the bits of the run kernel by kernel, and the tokens follow from the
-// run's own logits by the rules of spec/drafter.md section 5 to 7. Weights are generated on the
+// run's own logits by the rules of spec/drafter.md sections 5 to 7. Weights are generated on the
 // device; two layers, the first and the last, stand for all.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/drafts/token_rules.h"
@@ -85,19 +87,19 @@ class CatalogueTest : public GpuTest, public ::testing::WithParamInterface<std::
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    case_ = std::make_unique<DrafterCase>(CaseOf(GetParam()).value());
-    library_ = CublasLt::Create().value();
-    stream_ = std::make_unique<CudaStream>(CudaStream::Create().value());
+    DM_ASSERT_OK_AND_ASSIGN(DrafterCase one, CaseOf(GetParam()));
+    case_ = std::make_unique<DrafterCase>(std::move(one));
+    DM_ASSERT_OK_AND_ASSIGN(library_, CublasLt::Create());
+    DM_ASSERT_OK_AND_ASSIGN(const CudaStream stream, CudaStream::Create());
     const DrafterConfig& config = case_->config();
-    auto weights =
-        kernels::DraftWeights::Generate(config, kGenerator, allocator_, stream_->get()).value();
+    DM_ASSERT_OK_AND_ASSIGN(auto weights, kernels::DraftWeights::Generate(
+                                              config, kGenerator, allocator_, stream.get()));
     const SessionLimits limits = {.max_batch = 1,
                                   .max_context = case_->largest_context(),
                                   .ctx_window = kContext,
                                   .gamma = config.block_size};
-    session_ =
-        kernels::OpenCudaSession(config, std::move(weights), limits, allocator_, library_.get())
-            .value();
+    DM_ASSERT_OK_AND_ASSIGN(session_, kernels::OpenCudaSession(config, std::move(weights), limits,
+                                                               allocator_, library_.get()));
   }
 
   // All steps, from an empty context.
@@ -171,7 +173,6 @@ class CatalogueTest : public GpuTest, public ::testing::WithParamInterface<std::
   std::unique_ptr<DrafterCase> case_;
   CudaAllocator allocator_;
   std::unique_ptr<CublasLt> library_;
-  std::unique_ptr<CudaStream> stream_;
   std::unique_ptr<kernels::CudaDraftSession> session_;
 };
 
