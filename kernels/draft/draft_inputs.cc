@@ -141,6 +141,18 @@ Status DraftInputs::SendIdle(const BlockShape& shape, std::uint64_t pass_rows, I
       CudaStatus(cudaMemsetAsync(staging(), 0, pass_rows * p_.config.tap_width() * sizeof(BFloat16),
                                  p_.stream),
                  "cudaMemsetAsync"));
+  if (pass_rows > 1) {
+    // The gather belongs to what is to be loaded: here from a row of zeros.
+    slot.tap_rows[0] = 0;
+    DM_RETURN_IF_ERROR(Upload<std::uint32_t>(p_.workspace.tap_rows, slot.tap_rows.first(1)));
+    DM_RETURN_IF_ERROR(LaunchRowGather({.index = p_.workspace.tap_rows,
+                                        .table = staging(),
+                                        .out = staging() + p_.config.tap_width(),
+                                        .rows = 1,
+                                        .from = 1,
+                                        .width = static_cast<std::int64_t>(p_.config.tap_width())},
+                                       p_.stream));
+  }
   FillBlock(views, requests, slot);
   // No key is valid, and the block's rows lie behind the tables' end.
   const std::uint64_t words = p_.plan.layout.argument_words();

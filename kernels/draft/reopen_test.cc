@@ -121,7 +121,8 @@ TEST_F(ReopenTest, EventsLieAroundTheLaunches) {
 }
 
 TEST_F(ReopenTest, ADraftTakesAsManyRowsAsItsBlockHas) {
-  EXPECT_EQ(session_->PassRows(kWidth, 1), kWidth);  // convention A: width - 1 drafts and the anchor
+  EXPECT_EQ(session_->PassRows(kWidth, 1),
+            kWidth);  // convention A: width - 1 drafts and the anchor
 }
 
 }  // namespace
