@@ -333,7 +333,9 @@ Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
   DM_RETURN_IF_ERROR(inputs_.SendIdle(shape, pass.rows, *slot));
   DM_RETURN_IF_ERROR(inputs_.Release());
   DM_RETURN_IF_ERROR(Launches(shape, &pass, nullptr));
-  return CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize");
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
+  storage_->inputs().AllDone();
+  return OkStatus();
 }
 
 Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {

@@ -193,7 +193,10 @@ TEST_P(HazardTest, EveryInputOfACallShows) {
   const std::vector<std::byte> expected = outcome(base);
   EXPECT_TRUE(outcome(base) == expected) << "the same call again";
   EXPECT_FALSE(outcome(changed([](BlockRequest& r) { r.tokens[0] = 6; })) == expected) << "anchor";
-  EXPECT_FALSE(outcome(changed([](BlockRequest& r) { r.tokens[5] = 6; })) == expected) << "token";
+  // With a mask embedding of its own no mask row's id is read.
+  EXPECT_EQ(outcome(changed([](BlockRequest& r) { r.tokens[5] = 6; })) == expected,
+            variant_.generator.mask_embedding)
+      << "token";
   EXPECT_FALSE(outcome(changed([](BlockRequest& r) { ++r.start; })) == expected) << "start";
   EXPECT_FALSE(outcome(changed([](BlockRequest& r) { r.band = 2; })) == expected) << "block table";
   EXPECT_FALSE(outcome(changed([](BlockRequest& r) { r.tokens.pop_back(); })) == expected)
