@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "src/base/file_system.h"
 #include "src/base/find_in_checkout.h"
 #include "src/cases/case_id.h"
 #include "src/config/config_file.h"
+#include "src/config/drafter_entry.h"
 
 namespace draftmark {
 namespace {
@@ -130,8 +132,9 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   const std::size_t comma = text.find(',');
   StatusOr<std::string> entry = FindEntry(catalogue, source, text.substr(0, comma));
   if (!entry.ok()) return entry.status().Annotated(option);
-  StatusOr<DrafterConfig> config = ParseDrafterConfig(catalogue, source, *entry);
-  if (!config.ok()) return config.status().Annotated(option);
+  StatusOr<DrafterEntry> runnable = FindRunnableEntry(catalogue, source, *entry);
+  if (!runnable.ok()) return runnable.status().Annotated(option);
+  DrafterConfig& config = runnable->config;
   CaseId id;
   if (comma != std::string_view::npos) {
     StatusOr<CaseId> given =
@@ -139,7 +142,7 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
     if (!given.ok()) return given.status().Annotated(option);
     id = *std::move(given);
   }
-  DraftShape shape = {.gamma = config->block_size, .context = 2048, .new_rows = 8};
+  DraftShape shape = {.gamma = config.block_size, .context = 2048, .new_rows = 8};
   bool new_rows_given = false;
   const Status read = ReadShape(id, shape, new_rows_given);
   if (!read.ok()) return read.Annotated(option);
@@ -147,7 +150,7 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   id.subject = EntryId(*entry);
   id.keys = {
       {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};
-  return DraftCase{.id = id.ToString(), .config = *std::move(config), .shape = shape};
+  return DraftCase{.id = id.ToString(), .config = std::move(config), .shape = shape};
 }
 
 StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftOptions& options) {

@@ -43,8 +43,8 @@ StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments);
 std::string EntryId(std::string_view entry);
 
 // `catalogue` is the parsed file, `source` its name. NOT_FOUND for an unknown entry, INVALID_ARGUMENT
-// for an unknown key, a number that is none or out of range, or a name of several entries; the
-// config's errors.
+// for an unknown key, a number that is none or out of range, or a name of several entries; those of
+// FindRunnableEntry (src/config/drafter_entry.h): of an entry that is not to be run, and its config's.
 StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& source,
                                    std::string_view text);
 

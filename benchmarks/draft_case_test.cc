@@ -67,8 +67,10 @@ TEST(DraftCaseTest, ErrorsNameTheOptionAndWhatIsWrong) {
   expect("qwen3-4b-dflash-b16,gamma=1", StatusCode::kInvalidArgument, "gamma: expected 2 to");
   expect("qwen3-4b-dflash-b16,nb=0", StatusCode::kInvalidArgument, "nb: expected 1 to");
   expect("qwen3-4b-dflash-b16,ctx=99999999999", StatusCode::kInvalidArgument, "found 99999999999");
-  // A catalogue's entry that is known in part.
-  expect("z-lab/MiniMax-M2.7-DFlash", StatusCode::kNotFound, "hidden_size");
+  // Entries of which not everything is known, also those that have a whole config.
+  expect("z-lab/MiniMax-M2.7-DFlash", StatusCode::kFailedPrecondition, "is not run: ");
+  expect("z-lab/Qwen3.5-9B-DFlash,nb=1", StatusCode::kFailedPrecondition, "is not run: ");
+  expect("recipe/qwen3-8b-domino", StatusCode::kUnimplemented, "recipe/qwen3-8b-domino");
 }
 
 TEST(DraftCaseTest, ANameOfTwoOwnersIsRefused) {

@@ -162,8 +162,8 @@ Status BlockPath::ProjectContext(std::uint64_t layer) {
 
 Status BlockPath::Attend(std::uint64_t layer) {
   const bool sliding = c_.layer_types[layer] == LayerType::kSlidingAttention;
-  // A window beyond every distance is no window.
-  constexpr std::uint64_t kNoWindow = std::uint64_t{1} << 30;
+  // Positions are I32: a window beyond every distance is no window.
+  constexpr std::uint64_t kWidest = INT32_MAX;
   const std::uint64_t window = sliding ? c_.sliding_window.value_or(0) : 0;
   PagedAttentionArgs args = {.q = p_.scratch.q_buf.get(),
                              .block_tables = p_.workspace.block_tables,
@@ -172,7 +172,7 @@ Status BlockPath::Attend(std::uint64_t layer) {
                              .heads = Signed(c_.num_attention_heads),
                              .kv = Signed(c_.num_key_value_heads),
                              .d = Signed(c_.head_dim),
-                             .window = window > kNoWindow ? 0 : Signed(window),
+                             .window = window > kWidest ? 0 : Signed(window),
                              .causal = c_.layer_causal[layer],
                              .workspace = p_.workspace.attention,
                              .workspace_bytes = p_.workspace.attention_bytes};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "kernels/draft/block_path.h"
@@ -33,6 +32,7 @@ class Session final : public CudaDraftSession {
         weights_(std::move(weights)),
         limits_(limits),
         plan_(plan),
+        longest_pass_(LongestPass(plan)),
         storage_(std::move(storage)),
         parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
                storage_->pools(), std::move(rope), library, storage_->stream()},
@@ -58,7 +58,7 @@ class Session final : public CudaDraftSession {
     behind_launches_ = behind;
   }
   std::uint64_t PassRows(std::uint64_t width, std::uint64_t bands) const override {
-    return kernels::PassRows(plan_, config_, width, bands);
+    return kernels::PassRows(longest_pass_, config_, width, bands);
   }
 
   SessionMemory memory() const override;
@@ -68,7 +68,10 @@ class Session final : public CudaDraftSession {
   std::uint64_t eager_runs() const override { return eager_runs_; }
 
  private:
-  using GraphKey = std::tuple<std::uint64_t, std::uint64_t, bool>;  // width, bands, with a pass
+  using ShapeKey = std::pair<std::uint64_t, std::uint64_t>;  // width, bands
+  struct Graphs {
+    CudaGraph with_pass, block_only;
+  };
 
   std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
   // Passes outside of the graph, for tails that are longer than its pass.
@@ -90,12 +93,13 @@ class Session final : public CudaDraftSession {
   const std::shared_ptr<const DraftWeights> weights_;
   const SessionLimits limits_;
   const SessionPlan plan_;
+  const std::uint64_t longest_pass_;
   const std::unique_ptr<SessionStorage> storage_;
   const DraftParts parts_;
   DraftInputs inputs_;
   Sequences sequences_;
   const bool graphs_on_;
-  std::map<GraphKey, CudaGraph> graphs_;
+  std::map<ShapeKey, Graphs> graphs_;
   std::vector<std::size_t> enqueued_;  // bands of the last Enqueue; empty: nothing to collect
   std::uint64_t enqueued_width_ = 0;
   std::vector<std::vector<double>> margins_;  // of the last propose with a sink
@@ -161,12 +165,11 @@ std::vector<StageTaps::PassRow> Session::Shown(std::span<const BandView> views,
 }
 
 Status Session::RunAlone(const BandView& view, std::size_t of, StageTaps* taps) {
-  const std::uint64_t most = MaxPrecomputeRows(plan_.layout);
   const std::uint64_t total = view.context_positions.size();
   for (std::uint64_t index = view.committed; index < total;) {
     // Straight from the accumulator.
     const DraftInputs::TapRun run =
-        inputs_.RunFrom(view.band, index, std::min(most, total - index));
+        inputs_.RunFrom(view.band, index, std::min(longest_pass_, total - index));
     std::vector<ContextRow> rows;
     for (std::uint64_t i = 0; i < run.rows; ++i) rows.push_back({0, index + i});
     DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
@@ -212,7 +215,7 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
   const BlockShape shape = {.bands = requests.size(), .width = requests.front().tokens.size()};
   const bool replay = graphs_on_ && taps == nullptr;
   // First: it overwrites the inputs on the device.
-  if (replay && !graphs_.contains({shape.width, shape.bands, true})) {
+  if (replay && !graphs_.contains({shape.width, shape.bands})) {
     DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
   }
   const std::uint64_t padded = PassRows(shape.width, shape.bands);
@@ -234,7 +237,8 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
   if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
-    DM_RETURN_IF_ERROR(graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream));
+    const Graphs& graphs = graphs_.at({shape.width, shape.bands});
+    DM_RETURN_IF_ERROR((rows.empty() ? graphs.block_only : graphs.with_pass).Launch(parts_.stream));
   } else {
     ++eager_runs_;
     DM_RETURN_IF_ERROR(Launches(shape, rows.empty() ? nullptr : &pass, taps));
@@ -264,6 +268,7 @@ Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& requ
 
 Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
                            StageTaps* taps) {
+  margins_.clear();  // a replay computes none
   DM_RETURN_IF_ERROR(plan_.paged ? EnqueuePaged(views, requests, taps)
                                  : EnqueueContiguous(views.front(), requests.front(), taps));
   // Behind the copies to the host, in a graph or not.
@@ -306,7 +311,6 @@ StatusOr<std::vector<BlockResult>> Session::Collect() {
 
 StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest> requests,
                                                     StageSink* sink) {
-  margins_.clear();
   if (sink == nullptr) {
     DM_RETURN_IF_ERROR(Enqueue(requests));
     return Collect();
@@ -324,7 +328,6 @@ StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest
     taps.recorder().EmitValues(requests[b].band, "draft_tokens", shape, tokens);
     taps.recorder().EmitValues(requests[b].band, "margin", shape, result.margin);
   }
-  margins_.clear();
   return results;
 }
 
@@ -341,18 +344,20 @@ Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
 Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
+  if (width < 2) return InvalidArgumentError("prepare: a block has at least 2 rows, found 1");
   const BlockShape shape = {.bands = bands, .width = width};
   const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
   // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
   // those of the last Enqueue are.
   enqueued_.clear();
   DM_RETURN_IF_ERROR(WarmUp(shape, pass));
-  for (const bool with_pass : {true, false}) {
-    DM_ASSIGN_OR_RETURN(CudaGraph graph, CudaGraph::Capture(parts_.stream, [&] {
-                          return Launches(shape, with_pass ? &pass : nullptr, nullptr);
-                        }));
-    graphs_.insert_or_assign({width, bands, with_pass}, std::move(graph));
-  }
+  const auto capture = [&](const ContextPass* with) {
+    return CudaGraph::Capture(parts_.stream, [&] { return Launches(shape, with, nullptr); });
+  };
+  DM_ASSIGN_OR_RETURN(CudaGraph with_pass, capture(&pass));
+  DM_ASSIGN_OR_RETURN(CudaGraph block_only, capture(nullptr));
+  // Both or none: a propose that finds the shape may need either.
+  graphs_.insert_or_assign({width, bands}, Graphs{std::move(with_pass), std::move(block_only)});
   return OkStatus();
 }
 

@@ -9,8 +9,10 @@
 //
 // Memory: weights + cache + scratch + workspace, all from `allocator` when the session is opened,
 // each with an exact formula (memory()). After that, and after a shape was prepared, a propose
-// neither allocates nor waits, but for the event behind the tokens' copy to the host. A context row
-// is copied to the device when it is appended.
+// neither allocates nor waits, but for the event behind the tokens' copy to the host. Tails that
+// PassRows does not hold are the exception: their passes wait for a free slot of inputs, and one of a
+// new length may load kernels. A context row is copied to the device when it is appended, and
+// AppendContext returns when everything on the stream is done, since the source is the caller's.
 //
 // A propose with a sink runs without a graph, so that stages can be read between the kernels; the
 // same launches are what a graph holds, so the results have the same bits. Without a sink
@@ -61,7 +63,8 @@ class CudaDraftSession : public DraftSession {
  public:
   // Captures the graphs of one shape, after a run of it that touches no row of the cache. A propose
   // does it by itself when a shape comes for the first time. Waits for the stream. What was enqueued
-  // and not collected is lost.
+  // and not collected is lost. Does nothing in a session without graphs. FAILED_PRECONDITION for a
+  // shape beyond the limits, INVALID_ARGUMENT for a block of one row.
   virtual Status Prepare(std::uint64_t width, std::uint64_t bands) = 0;
 
   // Propose in two halves. Enqueue returns once everything is on the stream; Collect waits for the

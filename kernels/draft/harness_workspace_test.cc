@@ -159,6 +159,16 @@ TEST(HarnessWorkspaceTest, DsparkOnScratchVersion1) {
   EXPECT_EQ(sizes.pinned, 37'376u + 14u);
 }
 
+TEST(HarnessWorkspaceTest, APassIsNoLongerThanALaunch) {
+  const SessionLimits limits = {
+      .max_batch = 1, .max_context = 4096, .ctx_window = 100'000, .gamma = 7};
+  const Sizes sizes =
+      SizesOf(Dspark(), kMarkov, limits, {.scratch_version = 1}, MarkovType::kGated, true);
+  // As above, but of 65535 rows: pass positions 3 * 65535 * 4 = 786420 -> 786432, slots
+  // 65535 * 4 = 262140 -> 262144.
+  EXPECT_EQ(sizes.bytes.at("inputs"), 4u * (9'344 - 6'144 - 2'048 + 786'432 + 262'144));
+}
+
 TEST(HarnessWorkspaceTest, WithoutALibraryThereIsNoWorkspaceForIt) {
   const SessionLimits limits = {.max_batch = 1, .max_context = 4096, .ctx_window = 512, .gamma = 7};
   std::map<std::string, std::uint64_t> expected = DsparkOnVersion1();

@@ -235,6 +235,8 @@ TEST_P(HazardTest, AFailedCallChangesNothing) {
                 StatusIs(StatusCode::kFailedPrecondition, HasSubstr("prepare: block width")));
     EXPECT_THAT(hurried_->Prepare(3, 5),
                 StatusIs(StatusCode::kFailedPrecondition, HasSubstr("prepare: bands")));
+    EXPECT_THAT(hurried_->Prepare(1, 1),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("prepare: a block")));
     EXPECT_THAT(hurried_->Reset(4), StatusIs(StatusCode::kInvalidArgument, HasSubstr("band 4")));
   };
   fail_in_every_way();

@@ -4,7 +4,6 @@
 
 #include "kernels/device/arguments.h"
 #include "kernels/draft/pass_rows.h"
-#include "src/scratch/dflash_borrows.h"
 
 namespace draftmark::kernels {
 namespace {
@@ -19,9 +18,9 @@ struct Counts {
         positions(plan.paged ? rows : plan.layout.rows()),
         records(plan.paged ? limits.max_batch * plan.layout.argument_words() : kContiguousWords),
         // Passes outside of a captured draft go straight from the accumulators, in longer chunks.
-        pass(plan.paged ? MaxPrecomputeRows(plan.layout) : 0),
+        pass(plan.paged ? LongestPass(plan) : 0),
         pass_positions(pass * config.num_hidden_layers),
-        tap_rows(plan.paged ? PassRows(plan, config, limits.gamma, limits.max_batch) : 0),
+        tap_rows(plan.paged ? PassRows(pass, config, limits.gamma, limits.max_batch) : 0),
         tables(plan.paged ? limits.max_batch * plan.blocks_per_band : 0),
         slot_bytes(plan.layout.Field("slot_mapping_dev").dtype == DType::kI32 ? 4 : 8) {}
 

@@ -13,7 +13,7 @@ namespace {
 using Traits = PagedAttentionTraits;
 
 Status Check(const PagedAttentionArgs& args) {
-  // Positions and their distances are 32-bit numbers on the device.
+  // Logical indices are 32-bit numbers on the device, also a window or a block behind the last one.
   constexpr std::int64_t kMostKeys = std::int64_t{1} << 30;
   ArgumentCheck check("paged_attention");
   check.Size("bands", args.bands, 1, kMostBlocksYZ)
@@ -26,7 +26,7 @@ Status Check(const PagedAttentionArgs& args) {
       .Size("record_words", args.record_words, 2)
       .Rule(args.slot_positions == nullptr || args.record_words >= 3,
             "slot_positions need records with q_rope_pos, three words")
-      .Size("window", args.window, 0, kMostKeys)
+      .Size("window", args.window, 0)
       .Pointer("q", args.q)
       .Pointer("k_pool", args.k_pool)
       .Pointer("v_pool", args.v_pool)

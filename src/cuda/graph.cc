@@ -20,12 +20,10 @@ StatusOr<CudaGraph> CudaGraph::Capture(cudaStream_t stream,
     (void)cudaGetLastError();  // the capture's failure must not be taken for the next call's
     return enqueued.ok() ? ended : enqueued;
   }
-  std::size_t nodes = 0;
-  DM_RETURN_IF_ERROR(CudaStatus(cudaGraphGetNodes(captured, nullptr, &nodes), "cudaGraphGetNodes"));
   cudaGraphExec_t graph = nullptr;
   DM_RETURN_IF_ERROR(
       CudaStatus(cudaGraphInstantiate(&graph, captured, /*flags=*/0), "cudaGraphInstantiate"));
-  return CudaGraph(graph, nodes);
+  return CudaGraph(graph);
 }
 
 Status CudaGraph::Launch(cudaStream_t stream) const {

@@ -10,7 +10,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -27,17 +26,15 @@ class CudaGraph {
   static StatusOr<CudaGraph> Capture(cudaStream_t stream, const std::function<Status()>& enqueue);
 
   Status Launch(cudaStream_t stream) const;
-  std::size_t nodes() const { return nodes_; }
 
  private:
   struct Destroy {
     void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
   };
 
-  CudaGraph(cudaGraphExec_t graph, std::size_t nodes) : graph_(graph), nodes_(nodes) {}
+  explicit CudaGraph(cudaGraphExec_t graph) : graph_(graph) {}
 
   std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> graph_;
-  std::size_t nodes_ = 0;
 };
 
 }  // namespace draftmark
