@@ -6,7 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "kernels/device/arguments.h"
 #include "kernels/draft/block_path.h"
+#include "kernels/draft/context_passes.h"
 #include "kernels/draft/context_path.h"
 #include "kernels/draft/draft_inputs.h"
 #include "kernels/draft/pass_rows.h"
@@ -15,6 +17,7 @@
 #include "kernels/draft/tail.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "src/backend/sequences.h"
+#include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/graph.h"
 #include "src/scratch/dflash_borrows.h"
@@ -38,6 +41,7 @@ class Session final : public CudaDraftSession {
                storage_->pools(), std::move(rope), library, storage_->stream()},
         inputs_(parts_, limits, storage_->inputs()),
         sequences_(limits, config, plan),
+        passes_(parts_, inputs_, sequences_, longest_pass_),
         graphs_on_(options.graphs && plan.paged) {}
 
   // What is still on the stream may use memory that the members free.
@@ -74,18 +78,12 @@ class Session final : public CudaDraftSession {
   };
 
   std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
-  // Passes outside of the graph, for tails that are longer than its pass.
-  Status RunLongTails(std::vector<BandView>& views, std::uint64_t pass_rows, StageTaps* taps);
-  Status RunAlone(const BandView& view, std::size_t of, StageTaps* taps);
-  std::vector<StageTaps::PassRow> Shown(std::span<const BandView> views,
-                                        std::span<const ContextRow> rows) const;
-
   // The launches of a draft, as a graph holds them. `pass` may be null.
   Status Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps);
-  Status EnqueuePaged(std::vector<BandView>& views, std::span<const BlockRequest> requests,
+  Status EnqueuePaged(std::span<const BandView> views, std::span<const BlockRequest> requests,
                       StageTaps* taps);
   Status EnqueueContiguous(const BandView& view, const BlockRequest& request, StageTaps* taps);
-  Status EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
+  Status EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                     StageTaps* taps);
   Status WarmUp(const BlockShape& shape, const ContextPass& pass);
 
@@ -98,6 +96,7 @@ class Session final : public CudaDraftSession {
   const DraftParts parts_;
   DraftInputs inputs_;
   Sequences sequences_;
+  ContextPasses passes_;
   const bool graphs_on_;
   std::map<ShapeKey, Graphs> graphs_;
   std::vector<std::size_t> enqueued_;  // bands of the last Enqueue; empty: nothing to collect
@@ -154,49 +153,6 @@ std::vector<BandView> Session::ViewsOf(std::span<const BlockRequest> requests) c
   return views;
 }
 
-std::vector<StageTaps::PassRow> Session::Shown(std::span<const BandView> views,
-                                               std::span<const ContextRow> rows) const {
-  std::vector<StageTaps::PassRow> shown;
-  for (const ContextRow& row : rows) {
-    const BandView& view = views[row.view];
-    shown.push_back({row.view, row.index >= view.context_positions.size() - view.new_rows});
-  }
-  return shown;
-}
-
-Status Session::RunAlone(const BandView& view, std::size_t of, StageTaps* taps) {
-  const std::uint64_t total = view.context_positions.size();
-  for (std::uint64_t index = view.committed; index < total;) {
-    // Straight from the accumulator.
-    const DraftInputs::TapRun run =
-        inputs_.RunFrom(view.band, index, std::min(longest_pass_, total - index));
-    std::vector<ContextRow> rows;
-    for (std::uint64_t i = 0; i < run.rows; ++i) rows.push_back({0, index + i});
-    DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
-    DM_RETURN_IF_ERROR(inputs_.SendPass({&view, 1}, rows, run.rows, /*gather=*/false, *slot));
-    DM_RETURN_IF_ERROR(inputs_.Release());
-    std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
-    for (StageTaps::PassRow& row : shown) row.band = of;
-    DM_RETURN_IF_ERROR(
-        RunContextPass(parts_, {.taps = run.taps, .rows = run.rows, .shown = shown}, taps));
-    index += run.rows;
-    sequences_.Commit(view.band, index);
-  }
-  return OkStatus();
-}
-
-Status Session::RunLongTails(std::vector<BandView>& views, std::uint64_t pass_rows,
-                             StageTaps* taps) {
-  std::uint64_t pending = 0;
-  for (const BandView& view : views) pending += sequences_[view.band].pending();
-  for (std::size_t i = 0; i < views.size() && pending > pass_rows; ++i) {
-    pending -= sequences_[views[i].band].pending();
-    DM_RETURN_IF_ERROR(RunAlone(views[i], i, taps));
-    views[i].committed = views[i].context_positions.size();
-  }
-  return OkStatus();
-}
-
 Status Session::Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps) {
   if (pass != nullptr) DM_RETURN_IF_ERROR(RunContextPass(parts_, *pass, taps));
   if (taps != nullptr) {
@@ -210,8 +166,8 @@ Status Session::Launches(const BlockShape& shape, const ContextPass* pass, Stage
   return OkStatus();
 }
 
-Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const BlockRequest> requests,
-                             StageTaps* taps) {
+Status Session::EnqueuePaged(std::span<const BandView> views,
+                             std::span<const BlockRequest> requests, StageTaps* taps) {
   const BlockShape shape = {.bands = requests.size(), .width = requests.front().tokens.size()};
   const bool replay = graphs_on_ && taps == nullptr;
   // First: it overwrites the inputs on the device.
@@ -219,21 +175,18 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
     DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
   }
   const std::uint64_t padded = PassRows(shape.width, shape.bands);
-  DM_RETURN_IF_ERROR(RunLongTails(views, padded, taps));
-  std::vector<ContextRow> rows;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    for (std::uint64_t m = views[i].committed; m < views[i].context_positions.size(); ++m) {
-      rows.push_back({i, m});
-    }
-  }
-  const std::vector<StageTaps::PassRow> shown = Shown(views, rows);
+  DM_ASSIGN_OR_RETURN(const std::vector<ContextRow> rows,
+                      passes_.RunAllButLast(views, padded, taps));
+  const std::vector<StageTaps::PassRow> shown = ShownRows(views, rows);
   const ContextPass pass = {.taps = inputs_.staging(), .rows = padded, .shown = shown};
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
-  if (!rows.empty()) {
-    DM_RETURN_IF_ERROR(inputs_.SendPass(views, rows, padded, /*gather=*/true, *slot));
-  }
-  DM_RETURN_IF_ERROR(inputs_.SendBlock(views, requests, *slot));
-  DM_RETURN_IF_ERROR(inputs_.Release());
+  const auto send = [&](InputSlot& slot) -> Status {
+    if (!rows.empty()) {
+      DM_RETURN_IF_ERROR(inputs_.SendPass(views, rows, padded, /*gather=*/true, slot));
+    }
+    return inputs_.SendBlock(views, requests, slot);
+  };
+  DM_RETURN_IF_ERROR(inputs_.WithSlot(send));
+
   if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
@@ -249,14 +202,12 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
 Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& request,
                                   StageTaps* taps) {
   const std::uint64_t context = view.context_positions.size();
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
-  DM_RETURN_IF_ERROR(inputs_.SendContiguous(view, request, *slot));
-  DM_RETURN_IF_ERROR(inputs_.Release());
+  DM_RETURN_IF_ERROR(inputs_.WithSlot(
+      [&](InputSlot& slot) { return inputs_.SendContiguous(view, request, slot); }));
   for (std::uint64_t index = 0; index < context;) {
     const DraftInputs::TapRun run = inputs_.RunFrom(view.band, index, context - index);
-    std::vector<ContextRow> rows;
-    for (std::uint64_t i = 0; i < run.rows; ++i) rows.push_back({0, index + i});
-    const std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
+    const std::vector<StageTaps::PassRow> shown =
+        ShownRows({&view, 1}, RowsFrom(0, index, run.rows));
     DM_RETURN_IF_ERROR(ProjectTaps(
         parts_, {.taps = run.taps, .rows = run.rows, .first = index, .shown = shown}, taps));
     index += run.rows;
@@ -266,7 +217,7 @@ Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& requ
                   nullptr, taps);
 }
 
-Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
+Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                            StageTaps* taps) {
   margins_.clear();  // a replay computes none
   DM_RETURN_IF_ERROR(plan_.paged ? EnqueuePaged(views, requests, taps)
@@ -274,6 +225,7 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<B
   // Behind the copies to the host, in a graph or not.
   DM_RETURN_IF_ERROR(
       storage_->events().Record(parts_.scratch.draft_tokens_event, HandleOf(parts_.stream)));
+  storage_->inputs().Mark();
   enqueued_.clear();
   for (const BlockRequest& request : requests) enqueued_.push_back(request.band);
   enqueued_width_ = requests.front().tokens.size();
@@ -283,14 +235,13 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<B
 
 Status Session::Enqueue(std::span<const BlockRequest> requests) {
   DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
-  std::vector<BandView> views = ViewsOf(requests);
-  return EnqueueAll(requests, views, nullptr);
+  return EnqueueAll(requests, ViewsOf(requests), nullptr);
 }
 
 StatusOr<std::vector<BlockResult>> Session::Collect() {
   if (enqueued_.empty()) return FailedPreconditionError("collect: nothing was enqueued");
   DM_RETURN_IF_ERROR(storage_->events().Wait(parts_.scratch.draft_tokens_event));
-  storage_->inputs().AllDone();
+  storage_->inputs().MarkReached();
   const auto* const tokens = reinterpret_cast<const std::uint32_t*>(
       parts_.scratch.draft_tokens_host_pinned.load(std::memory_order_relaxed));
   const std::uint64_t first = Tail::FirstDraftRow(config_);
@@ -316,9 +267,8 @@ StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest
     return Collect();
   }
   DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
-  std::vector<BandView> views = ViewsOf(requests);
-  const std::vector<BandView> shown = views;  // `views` advances with the passes
-  StageTaps taps(*sink, shown, parts_.stream);
+  const std::vector<BandView> views = ViewsOf(requests);
+  StageTaps taps(*sink, views, parts_.stream);
   DM_RETURN_IF_ERROR(EnqueueAll(requests, views, &taps));
   DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results, Collect());
   for (std::size_t b = 0; b < results.size(); ++b) {
@@ -332,12 +282,12 @@ StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest
 }
 
 Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
-  DM_RETURN_IF_ERROR(inputs_.SendIdle(shape, pass.rows, *slot));
-  DM_RETURN_IF_ERROR(inputs_.Release());
+  DM_RETURN_IF_ERROR(
+      inputs_.WithSlot([&](InputSlot& slot) { return inputs_.SendIdle(shape, pass.rows, slot); }));
   DM_RETURN_IF_ERROR(Launches(shape, &pass, nullptr));
   DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
-  storage_->inputs().AllDone();
+  storage_->inputs().Mark();
+  storage_->inputs().MarkReached();
   return OkStatus();
 }
 
@@ -371,7 +321,9 @@ SessionMemory Session::memory() const {
           .workspace_pinned = workspace.host_pinned_bytes()};
 }
 
-Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights) {
+// What a launcher would refuse only when a propose is half enqueued.
+Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights,
+                   const SessionLimits& limits, bool paged) {
   const auto most = static_cast<std::uint64_t>(PagedAttentionTraits::kMostHeadDim);
   if (config.head_dim > most) {
     return InvalidArgumentError(
@@ -380,6 +332,21 @@ Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights) {
   if (weights.present().selector && config.selector_top_k != kSelectorTopK) {
     return InvalidArgumentError(fmt::format("selector_top_k {}: the walk takes {} candidates",
                                             config.selector_top_k, kSelectorTopK));
+  }
+  constexpr auto kMostRows = static_cast<std::uint64_t>(kMostBlocksYZ);
+  const CheckedU64 rows = paged ? CheckedU64(limits.max_batch) * limits.gamma
+                                : CheckedU64(limits.ctx_window) + limits.gamma;
+  if (!rows.ok() || rows.value() > kMostRows) {
+    return InvalidArgumentError(fmt::format(
+        "session limits: max_batch {}, gamma {}{}: a block forward takes at most {} rows",
+        limits.max_batch, limits.gamma,
+        paged ? "" : fmt::format(", ctx_window {}", limits.ctx_window), kMostRows));
+  }
+  const CheckedU64 taps = CheckedU64(limits.max_batch) * limits.max_context;
+  if (!taps.ok() || taps.value() > INT32_MAX) {
+    return InvalidArgumentError(
+        fmt::format("session limits: max_batch {} times max_context {}: at most {} context rows",
+                    limits.max_batch, limits.max_context, INT32_MAX));
   }
   return OkStatus();
 }
@@ -390,7 +357,7 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
     const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
     const SessionLimits& limits, Allocator& allocator, CublasLt* library,
     const CudaSessionOptions& options) {
-  DM_RETURN_IF_ERROR(CheckConfig(config, *weights));
+  DM_RETURN_IF_ERROR(CheckConfig(config, *weights, limits, options.paged));
   DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config, weights->present(), limits,

@@ -95,8 +95,9 @@ class CudaDraftSession : public DraftSession {
 };
 
 // `library` may be null: own kernels multiply. Allocator and library must outlive the session.
-// Errors: INVALID_ARGUMENT for a config that the kernels do not take, with the field (head_dim up to
-// 256, selector_top_k 16); those of PlanSession, of the scratch and of the allocator.
+// Errors: INVALID_ARGUMENT for a config or limits that the kernels do not take, with the field
+// (head_dim up to 256, selector_top_k 16, 65535 rows of a block forward, 2^31 - 1 context rows of all
+// bands); those of PlanSession, of the scratch and of the allocator.
 StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
     const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
     const SessionLimits& limits, Allocator& allocator, CublasLt* library,

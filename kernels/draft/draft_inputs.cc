@@ -8,6 +8,19 @@
 
 namespace draftmark::kernels {
 
+std::vector<ContextRow> RowsFrom(std::size_t view, std::uint64_t index, std::uint64_t count) {
+  std::vector<ContextRow> rows;
+  for (std::uint64_t i = 0; i < count; ++i) rows.push_back({view, index + i});
+  return rows;
+}
+
+Status DraftInputs::WithSlot(const std::function<Status(InputSlot& slot)>& send) {
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, slots_.Acquire());
+  const Status sent = send(*slot);
+  const Status released = slots_.Release(p_.stream);
+  return sent.ok() ? released : sent;
+}
+
 DraftInputs::TapRun DraftInputs::RunFrom(std::size_t band, std::uint64_t index,
                                          std::uint64_t most) const {
   const std::uint64_t first = TapRow(band, index);
@@ -19,13 +32,18 @@ Status DraftInputs::AppendTaps(std::size_t band, std::uint64_t index,
                                std::span<const BFloat16> taps) {
   const std::uint64_t width = p_.config.tap_width();
   const std::uint64_t rows = taps.size() / width;
+  if (rows == 0) return OkStatus();
   for (std::uint64_t done = 0; done < rows;) {
     const TapRun run = RunFrom(band, index + done, rows - done);
     DM_RETURN_IF_ERROR(Upload<BFloat16>(const_cast<BFloat16*>(run.taps),
                                         taps.subspan(done * width, run.rows * width)));
     done += run.rows;
   }
-  // The caller's memory may go away.
+  // Pageable memory is staged before a copy returns; page-locked memory is read later.
+  cudaPointerAttributes source = {};
+  DM_RETURN_IF_ERROR(
+      CudaStatus(cudaPointerGetAttributes(&source, taps.data()), "cudaPointerGetAttributes"));
+  if (source.type == cudaMemoryTypeUnregistered) return OkStatus();
   return CudaStatus(cudaStreamSynchronize(p_.stream), "cudaStreamSynchronize");
 }
 

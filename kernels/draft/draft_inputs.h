@@ -2,12 +2,13 @@
 // block slots, positions, tokens, argument records and block tables, through page-locked slots
 // (spec/dflash_scratch.md section 5, steps 1 to 3).
 //
-// Everything goes onto the session's stream; nothing waits but AppendTaps, whose source belongs to
-// the caller, and a slot that is needed again too early. Errors are those of CUDA. One thread.
+// Everything goes onto the session's stream; nothing waits but AppendTaps from page-locked memory,
+// which belongs to the caller, and a slot that is needed again too early. Errors are those of CUDA. One thread.
 #ifndef DRAFTMARK_KERNELS_DRAFT_DRAFT_INPUTS_H_
 #define DRAFTMARK_KERNELS_DRAFT_DRAFT_INPUTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ContextRow {
   std::size_t view = 0;  // index among the bands of the propose
   std::uint64_t index = 0;
 };
+// `count` rows of one band from `index` on.
+std::vector<ContextRow> RowsFrom(std::size_t view, std::uint64_t index, std::uint64_t count);
 
 class DraftInputs {
  public:
@@ -57,8 +60,9 @@ class DraftInputs {
   // Inputs of a draft that touches no row of the cache, and reads no memory that nobody wrote.
   Status SendIdle(const BlockShape& shape, std::uint64_t pass_rows, InputSlot& slot);
 
-  StatusOr<InputSlot*> Acquire() { return slots_.Acquire(); }
-  Status Release() { return slots_.Release(p_.stream); }
+  // Takes the next slot, lets `send` fill and send it, and marks it as on its way, whatever `send`
+  // returned.
+  Status WithSlot(const std::function<Status(InputSlot& slot)>& send);
 
  private:
   // Counted in rows of the accumulators.

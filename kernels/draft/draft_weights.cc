@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::string_view kLmHead = "lm_head.weight";
 
+std::uint64_t ElementCount(const Shape& shape) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) count *= extent;
+  return count;
+}
+
 class HostSource final : public WeightSource {
  public:
   explicit HostSource(const DrafterWeights& weights) {
@@ -62,12 +68,6 @@ class GeneratedSource final : public WeightSource {
   }
 
  private:
-  static std::uint64_t ElementCount(const Shape& shape) {
-    std::uint64_t count = 1;
-    for (const std::uint64_t extent : shape) count *= extent;
-    return count;
-  }
-
   const DataGenerator generator_;
   std::map<std::string, GeneratedTensor> tensors_;
 };
@@ -82,6 +82,10 @@ class DraftWeights::Builder {
 
   StatusOr<std::shared_ptr<const DraftWeights>> Build() {
     DeviceWeights& w = made_->weights_;
+    for (const GeneratedTensor& tensor :
+         GeneratedTensors(config_, {.seed = 0, .sinks = true, .mask_embedding = true})) {
+      expected_[tensor.name] = ElementCount(tensor.shape);
+    }
     w.layers.resize(config_.num_hidden_layers);
     DM_RETURN_IF_ERROR(PlaceFused());
     Status status;
@@ -128,9 +132,8 @@ class DraftWeights::Builder {
     for (std::uint64_t l = 0; l < config_.num_hidden_layers; ++l) {
       const std::string attention = fmt::format("layers.{}.self_attn.", l);
       const auto view = [&](const char* name, std::uint64_t row) {
-        views_[attention + name + ".weight"] = {fused + row * config_.hidden_size,
-                                                kv_dim * config_.hidden_size};
-        if (bias != nullptr) views_[attention + name + ".bias"] = {bias + row, kv_dim};
+        views_[attention + name + ".weight"] = fused + row * config_.hidden_size;
+        if (bias != nullptr) views_[attention + name + ".bias"] = bias + row;
       };
       view("k_proj", 2 * l * kv_dim);
       view("v_proj", (2 * l + 1) * kv_dim);
@@ -138,16 +141,25 @@ class DraftWeights::Builder {
     return OkStatus();
   }
 
+  // Tensors that a drafter of any kind has: without one, its place in a kernel would be null, or
+  // filled with whatever was there.
+  bool Required(const std::string& name) const {
+    return (name.starts_with("layers.") && !name.ends_with("sinks")) || name == "fc.weight" ||
+           name == "hidden_norm.weight" || name == "norm.weight" || name == "embed_tokens.weight";
+  }
+
   Status Place(const std::string& name, DeviceMatrix& member) {
     const std::uint64_t elements = source_.Elements(name);
-    if (elements == 0) return OkStatus();
+    const auto found = expected_.find(name);
+    const std::uint64_t expected = found == expected_.end() ? 0 : found->second;
+    if (elements == 0 && !(expected > 0 && Required(name))) return OkStatus();
+    if (elements != expected) {
+      return InvalidArgumentError(
+          fmt::format("tensor {}: expected {} elements, found {}", name, expected, elements));
+    }
     BFloat16* target = nullptr;
     if (const auto view = views_.find(name); view != views_.end()) {
-      if (elements != view->second.size()) {
-        return InternalError(fmt::format("tensor {}: expected {} elements, found {}", name,
-                                         view->second.size(), elements));
-      }
-      target = view->second.data();
+      target = view->second;
     } else {
       DM_ASSIGN_OR_RETURN(target, Allocate(name, elements));
     }
@@ -159,7 +171,8 @@ class DraftWeights::Builder {
   const WeightSource& source_;
   Allocator& allocator_;
   const cudaStream_t stream_;
-  std::map<std::string, std::span<BFloat16>> views_;  // into fused_kv
+  std::map<std::string, BFloat16*> views_;         // into fused_kv
+  std::map<std::string, std::uint64_t> expected_;  // elements by name
   std::shared_ptr<DraftWeights> made_ = std::make_shared<DraftWeights>();
 };
 

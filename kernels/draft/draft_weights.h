@@ -86,8 +86,8 @@ class WeightSource {
 
 class DraftWeights {
  public:
-  // Both wait for the stream. Errors: those of the allocator, with the tensor's name; INTERNAL if a
-  // tensor has not the size that the config says. The allocator must outlive the object.
+  // Both wait for the stream. Errors: those of the allocator, with the tensor's name; INVALID_ARGUMENT
+  // if a tensor is missing or has not the size that the config says. The allocator must outlive the object.
   static StatusOr<std::shared_ptr<const DraftWeights>> Upload(const DrafterConfig& config,
                                                               const DrafterWeights& weights,
                                                               Allocator& allocator,

@@ -20,6 +20,9 @@
 namespace draftmark::kernels {
 namespace {
 
+// Stands for bytes beyond 64 bits until Create names the field.
+constexpr std::uint64_t kTooMuch = UINT64_MAX;
+
 // Collects the fields of one request.
 class Declaration {
  public:
@@ -44,9 +47,8 @@ class Declaration {
  private:
   void Add(std::string name, CheckedU64 bytes, std::string formula,
            MemoryKind kind = MemoryKind::kDevice) {
-    // What does not fit 64 bits cannot be allocated either: the allocator will name it.
     fields_.push_back(
-        {std::move(name), kind, bytes.ok() ? bytes.value() : UINT64_MAX, std::move(formula)});
+        {std::move(name), kind, bytes.ok() ? bytes.value() : kTooMuch, std::move(formula)});
   }
   static CheckedU64 Elements(bool needed, CheckedU64 count, std::uint64_t bytes) {
     return needed ? count * bytes : CheckedU64(0);
@@ -59,7 +61,9 @@ class Declaration {
       bytes = LinearTraits::kLibraryWorkspaceBytes;
       if (epilogue) bytes = bytes + CheckedU64(rows_) * config_.vocab_size * sizeof(float);
     }
-    Add("gemm", bytes, "32 MiB for cuBLASLt, and B * V * 4 for accumulators under a softcap");
+    Add("gemm", bytes,
+        "32 MiB for cuBLASLt, and B * V * 4 for accumulators under a softcap; 0 without the "
+        "library");
   }
 
   void Attention() {
@@ -169,7 +173,7 @@ StatusOr<HarnessWorkspaceLayout> HarnessWorkspaceLayout::Create(const WorkspaceR
   CheckedU64 total = 0;
   for (const WorkspaceField& field : layout.fields_) {
     total = total + field.bytes;
-    if (!total.ok()) {
+    if (!total.ok() || field.bytes == kTooMuch) {
       return OutOfRangeError(
           fmt::format("workspace {}: {} exceed all memory", field.name, field.formula));
     }

@@ -20,14 +20,17 @@ StatusOr<InputSlots> InputSlots::Create(std::byte* memory, const SessionPlan& pl
 
 StatusOr<InputSlot*> InputSlots::Acquire() {
   current_ = (current_ + 1) % kStagingSlots;
-  if (busy_[current_]) DM_RETURN_IF_ERROR(copied_[current_].Wait());
-  busy_[current_] = false;
+  if (ticket_[current_] != 0) DM_RETURN_IF_ERROR(copied_[current_].Wait());
+  ticket_[current_] = ++taken_;
   return &slots_[current_];
 }
 
-Status InputSlots::Release(cudaStream_t stream) {
-  busy_[current_] = true;
-  return copied_[current_].Record(stream);
+Status InputSlots::Release(cudaStream_t stream) { return copied_[current_].Record(stream); }
+
+void InputSlots::MarkReached() {
+  for (std::uint64_t& ticket : ticket_) {
+    if (ticket <= marked_) ticket = 0;
+  }
 }
 
 Status SessionStorage::AllocateCache(const DrafterConfig& config, const SessionPlan& plan,

@@ -27,15 +27,19 @@ class InputSlots {
 
   // The next slot; waits for its copies if they may still be on their way.
   StatusOr<InputSlot*> Acquire();
-  // The copies that read the acquired slot are on the stream.
+  // Whatever reads the acquired slot is on the stream.
   Status Release(cudaStream_t stream);
-  // Everything on the stream is done.
-  void AllDone() { busy_.fill(false); }
+  // An event stands on the stream behind all slots taken so far, ...
+  void Mark() { marked_ = taken_; }
+  // ... and the host has waited for it.
+  void MarkReached();
 
  private:
   std::vector<InputSlot> slots_;
   std::vector<CudaEvent> copied_;
-  std::array<bool, kStagingSlots> busy_{};
+  std::array<std::uint64_t, kStagingSlots> ticket_{};  // of each slot's last use; 0: free
+  std::uint64_t taken_ = 0;
+  std::uint64_t marked_ = 0;
   std::size_t current_ = 0;
 };
 

@@ -248,6 +248,33 @@ TEST_F(SessionOpenTest, SaysWhatCannotBe) {
   SessionLimits narrow = SmallLimits();
   narrow.gamma = 1;
   EXPECT_THAT(open(good, narrow), StatusIs(StatusCode::kInvalidArgument, HasSubstr("gamma 1")));
+  SessionLimits many = SmallLimits();
+  many.max_context = std::uint64_t{1} << 31;
+  EXPECT_THAT(open(good, many),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("max_context 2147483648")));
+  EXPECT_THAT(open(good, SmallLimits(9000)),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 65535 rows")));
+  EXPECT_EQ(allocator().live_count(), 0u);
+}
+
+// A tensor of another size would be read beyond its end, a missing one as whatever was there.
+TEST_F(SessionOpenTest, WeightsOfAnotherConfigAreRefused) {
+  DrafterConfig config = SmallDrafterConfig();
+  const auto weights = RandomWeights(config, 12);
+  const auto upload = [&] {
+    return DraftWeights::Upload(config, *weights, allocator(), stream()).status();
+  };
+  EXPECT_THAT(upload(), IsOk());
+  config.intermediate_size += 8;
+  EXPECT_THAT(
+      upload(),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("layers.0.mlp.gate_proj.weight: expected 4224 elements, found 3840")));
+  config.intermediate_size -= 8;
+  config.attention_bias = true;
+  EXPECT_THAT(upload(), StatusIs(StatusCode::kInvalidArgument,
+                                 HasSubstr("layers.0.self_attn.q_proj.bias: expected 96 elements, "
+                                           "found 0")));
   EXPECT_EQ(allocator().live_count(), 0u);
 }
 
