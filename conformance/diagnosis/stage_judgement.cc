@@ -48,9 +48,9 @@ void JudgeLocalValues(const DrafterConfig& config, const plain::Computed& comput
   const double largest = computed.magnitude.empty() ? 0
                                                     : *std::max_element(computed.magnitude.begin(),
                                                                         computed.magnitude.end());
-  const BoundedComparison single =
-      CompareWithin(dumped.shape, computed.values, dumped.values,
-                    Bounds(model.single, computed.values, computed.magnitude, largest));
+  const BoundedComparison single = CompareWithin(
+      dumped.shape, computed.values, dumped.values,
+      Bounds(model.single, computed.values, computed.magnitude, largest, computed.largest));
   finding.comparison = single.comparison;
   finding.beyond_single = single.exceeding;
   if (single.passed()) return;

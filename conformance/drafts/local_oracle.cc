@@ -29,7 +29,7 @@ void LocalOracle::Allow(const std::string& stage, LocalStage& local) const {
     const double largest = *std::max_element(local.magnitude.begin(), local.magnitude.end());
     ErrorModel model = plain::ModelOf(config_, stage).single;
     model.output = unit;
-    local.allowed = Bounds(model, local.oracle, local.magnitude, largest);
+    local.allowed = Bounds(model, local.oracle, local.magnitude, largest, local.largest);
     return;
   }
   for (std::size_t i = 0; i < local.oracle.size(); ++i) {
@@ -53,7 +53,8 @@ class LocalOracle::TapHook : public plain::Hook {
 
   plain::Given Next(const plain::StageId& id, plain::Computed computed) override {
     if (computed.local && !computed.values.empty())
-      local_[id.stage] = {computed.values, std::move(computed.magnitude), {}};
+      local_[id.stage] = {
+          computed.values, std::move(computed.magnitude), std::move(computed.largest), {}};
     const auto found = tapped_->find(id.stage);
     if (found != tapped_->end() && found->second.values.size() == computed.values.size()) {
       return {found->second.values, true};

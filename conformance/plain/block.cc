@@ -212,7 +212,9 @@ Given Forward::Mlp(std::uint64_t layer, const Given& input) {
     if (Makes(kGelu)) activated = 0.5 * gate[i] * (1 + std::erf(gate[i] / std::sqrt(2.0)));
     gate[i] = hook_.Round(activated * up[i]);
   }
-  return Emit(LayerStage(layer, "mlp"), Linear(gate, w.down_proj), input.given);
+  Terms down = Linear(gate, w.down_proj);
+  down.largest = products_.Get(gate, w.down_proj).largest;
+  return Emit(LayerStage(layer, "mlp"), std::move(down), input.given);
 }
 
 void Forward::Layer(std::uint64_t layer, const Given& hidden, Given& stream) {

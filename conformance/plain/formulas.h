@@ -17,6 +17,7 @@ namespace draftmark::plain {
 // A result and, per element, the sum of the magnitudes of its terms.
 struct Terms {
   std::vector<double> values, magnitude;
+  std::vector<double> largest = {};  // magnitude of each element's largest term, where asked for
 };
 
 // Rows of `width` values, normed one by one: x / sqrt(mean(x^2) + epsilon) * weight (section 4.1).

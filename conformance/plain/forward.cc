@@ -44,13 +44,14 @@ const Product& ProductCache::Get(std::span<const double> x, const Bf16Matrix& we
   const std::size_t width = weight.cols();
   const std::size_t rows = width == 0 ? 0 : x.size() / width;
   const std::size_t outputs = weight.rows();
-  if ((kept_ += 2 * rows * outputs + x.size()) > kLargestCache) {
+  if ((kept_ += 3 * rows * outputs + x.size()) > kLargestCache) {
     products_.clear();
-    kept_ = 2 * rows * outputs + x.size();
+    kept_ = 3 * rows * outputs + x.size();
   }
   Product product;
   product.values.resize(rows * outputs);
   product.magnitude.resize(rows * outputs);
+  product.largest.resize(rows * outputs);
   // Below this many outputs a thread costs more than it saves.
   const std::size_t grain = 1 + (std::size_t{1} << 20) / std::max<std::size_t>(1, rows * width);
   ParallelFor(outputs, grain, [&](std::size_t, std::size_t begin, std::size_t end) {
@@ -60,13 +61,16 @@ const Product& ProductCache::Get(std::span<const double> x, const Bf16Matrix& we
       for (std::size_t row = 0; row < rows; ++row) {
         double sum = 0;
         double magnitude = 0;
+        double largest = 0;
         for (std::size_t i = 0; i < width; ++i) {
           const double term = x[row * width + i] * w[i];
           sum += term;
           magnitude += std::abs(term);
+          largest = std::max(largest, std::abs(term));
         }
         product.values[row * outputs + o] = sum;
         product.magnitude[row * outputs + o] = magnitude;
+        product.largest[row * outputs + o] = largest;
       }
     }
   });
@@ -139,8 +143,8 @@ Given Forward::Emit(const std::string& stage, Terms terms, bool local,
                     std::vector<Choice> choices) {
   const std::size_t count = terms.values.size();
   Given next =
-      hook_.Next({step_, band_, stage},
-                 {std::move(terms.values), std::move(terms.magnitude), local, std::move(choices)});
+      hook_.Next({step_, band_, stage}, {std::move(terms.values), std::move(terms.magnitude),
+                                         std::move(terms.largest), local, std::move(choices)});
   DM_CHECK(next.values.size() == count);
   return next;
 }

@@ -64,6 +64,7 @@ struct Computed {
   std::vector<double>
       values;  // row-major, of StageShape; token stages may have a row more or less (row mistakes)
   std::vector<double> magnitude;  // sum of the magnitudes of each element's terms
+  std::vector<double> largest;    // of these magnitudes; empty where no bound asks for it
   bool local = true;  // every stage that this one follows from came from the hook as given
   // For draft_tokens one per draft; for selector.candidate_ids the logits of each row.
   std::vector<Choice> choices;
@@ -109,12 +110,12 @@ bool IsBf16Stage(std::string_view stage);
 
 // Matrix products by content: runs that differ in one mistake share nearly all of them.
 struct Product {
-  std::vector<double> values, magnitude;
+  std::vector<double> values, magnitude, largest;
 };
 class ProductCache {
  public:
-  // The product of the rows `x` with `weight` (y = x W^T), and the sums of the magnitudes of its
-  // terms.
+  // The product of the rows `x` with `weight` (y = x W^T), the sums of the magnitudes of its terms,
+  // and the largest of these magnitudes.
   const Product& Get(std::span<const double> x, const Bf16Matrix& weight);
 
  private:

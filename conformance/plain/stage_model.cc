@@ -34,7 +34,13 @@ StageModel ModelOf(const DrafterConfig& c, std::string_view stage) {
   if (is("k_new")) return SumModel(2, 0, 3 * kBf16Half);
   if (is("prepare") || is("finish"))
     return SumModel(std::max<std::uint64_t>(2, c.conv_kernel_size), 0, 5 * kBf16Half);
-  if (is("mlp")) return SumModel(c.intermediate_size, 0x1p-12, kBf16Half);
+  if (is("mlp")) {
+    StageModel model = SumModel(c.intermediate_size, 0x1p-12, kBf16Half);
+    // Gate, up and their product are rounded but not shown. One of them on the other side of its
+    // midpoint moves a term by up to a 128th of it, and by as much again where the gate is steep.
+    model.single.largest_term_share = 4 * kBf16Half;
+    return model;
+  }
   // The projection before the norm is an FP32 sum over the hidden width, rounded but not shown. A
   // spacing of it is up to two of the result (just above a power of two a spacing is twice as large
   // a share of the value as just below one), and the norm may add one of its own.

@@ -65,14 +65,17 @@ ErrorModel AlternateRounding(double roundings, double magnitude_share) {
 }
 
 std::vector<double> Bounds(const ErrorModel& model, std::span<const double> oracle,
-                           std::span<const double> magnitudes, double largest_value) {
+                           std::span<const double> magnitudes, double largest_value,
+                           std::span<const double> largest_terms) {
   DM_CHECK(magnitudes.empty() || magnitudes.size() == oracle.size());
+  DM_CHECK(largest_terms.empty() || largest_terms.size() == oracle.size());
   std::vector<double> bounds(oracle.size());
   for (std::size_t i = 0; i < oracle.size(); ++i) {
     double bound = model.roundings > 0 && std::isfinite(oracle[i])
                        ? model.roundings * Spacing(oracle[i], model.output)
                        : 0;
     if (!magnitudes.empty()) bound += model.accumulation * magnitudes[i];
+    if (!largest_terms.empty()) bound += model.largest_term_share * largest_terms[i];
     bounds[i] = bound + model.value_share * largest_value;
   }
   return bounds;

@@ -45,9 +45,10 @@ enum class ProbabilityType { kF32, kF16, kBf16 };
 struct ErrorModel {
   ToleranceClass tolerance = ToleranceClass::kSingleRound;
   UlpUnit output = UlpUnit::kBf16;
-  double roundings = 1;     // spacings of `output`
-  double accumulation = 0;  // factor of an element's magnitude sum
-  double value_share = 0;   // factor of max |v|
+  double roundings = 1;           // spacings of `output`
+  double accumulation = 0;        // factor of an element's magnitude sum
+  double value_share = 0;         // factor of max |v|
+  double largest_term_share = 0;  // factor of the magnitude of an element's largest term
 };
 
 ErrorModel Exact();
@@ -60,8 +61,10 @@ ErrorModel AlternateRounding(double roundings, double magnitude_share = 0);
 
 // What each element may differ by. `magnitudes` holds the sum of the magnitudes of each element's
 // terms, or is empty where the model does not use it; `largest_value` is max |v| of an attention.
+// `largest_terms` are those of each element, or empty likewise.
 std::vector<double> Bounds(const ErrorModel& model, std::span<const double> oracle,
-                           std::span<const double> magnitudes = {}, double largest_value = 0);
+                           std::span<const double> magnitudes = {}, double largest_value = 0,
+                           std::span<const double> largest_terms = {});
 
 struct BoundedComparison {
   Comparison comparison;
