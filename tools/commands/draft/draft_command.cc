@@ -123,9 +123,10 @@ void AddDraftCommand(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   AddU64Option(*command, "--context", options.context, "Context rows of the first step (64)");
   AddU64Option(*command, "--seed", options.seed, "Of weights and inputs (1)");
-  AddU64Option(*command, "--bands", options.bands, "Sequences that are drafted together (1)");
+  AddU64Option(*command, "--bands", options.bands,
+               "Sequences that are drafted together, 1 to 64 (1)");
   CLI::Option* const gamma =
-      AddU64Option(*command, "--gamma", parsed->gamma, "Rows of a block (as trained)");
+      AddU64Option(*command, "--gamma", parsed->gamma, "Rows of a block, 2 to 32 (as trained)");
   command
       ->add_option("--precision", options.precision,
                    "exact: float64, of the reference only; bf16: rounded at the normative points")

@@ -112,7 +112,7 @@ class Run {
       return InvalidArgumentError(
           "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
     }
-    DM_RETURN_IF_ERROR(CheckRange("--context", options_.context, 1, kMostContext));
+    DM_RETURN_IF_ERROR(CheckRange("--context", options_.context, 0, kMostContext));
     DM_RETURN_IF_ERROR(CheckRange("--bands", options_.bands, 1, kMostBands));
     return options_.gamma ? CheckRange("--gamma", *options_.gamma, 2, kMostGamma) : OkStatus();
   }
