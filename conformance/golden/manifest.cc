@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -144,6 +145,20 @@ StatusOr<std::vector<std::string>> ListGoldenFiles(const std::string& golden,
   DM_RETURN_IF_ERROR(ListBelow(golden, "", 0, file_system, files));
   std::sort(files.begin(), files.end());
   return files;
+}
+
+StatusOr<ManifestDifference> CompareWithManifest(const std::string& golden,
+                                                 FileSystem& file_system) {
+  DM_ASSIGN_OR_RETURN(const Manifest manifest, LoadManifest(golden, file_system));
+  DM_ASSIGN_OR_RETURN(const std::vector<std::string> present, ListGoldenFiles(golden, file_system));
+  std::vector<std::string> listed;
+  for (const ManifestEntry& entry : manifest.files) listed.push_back(entry.path);
+  ManifestDifference difference;
+  std::set_difference(listed.begin(), listed.end(), present.begin(), present.end(),
+                      std::back_inserter(difference.missing));
+  std::set_difference(present.begin(), present.end(), listed.begin(), listed.end(),
+                      std::back_inserter(difference.unlisted));
+  return difference;
 }
 
 }  // namespace draftmark

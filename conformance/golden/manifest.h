@@ -64,6 +64,16 @@ StatusOr<Manifest> LoadManifest(const std::string& golden,
 StatusOr<std::vector<std::string>> ListGoldenFiles(const std::string& golden,
                                                    FileSystem& file_system = RealFileSystem());
 
+// What a golden folder and its manifest do not agree on, by names alone: no file is opened.
+struct ManifestDifference {
+  std::vector<std::string> missing;   // listed, and not there
+  std::vector<std::string> unlisted;  // there, and not listed
+};
+
+// Both ascending, below `golden`. Errors are those of the two functions above.
+StatusOr<ManifestDifference> CompareWithManifest(const std::string& golden,
+                                                 FileSystem& file_system = RealFileSystem());
+
 }  // namespace draftmark
 
 #endif  // DRAFTMARK_CONFORMANCE_GOLDEN_MANIFEST_H_

@@ -96,5 +96,18 @@ TEST_F(ManifestTest, ListsWhatMustBeInTheManifest) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("folders deep")));
 }
 
+TEST_F(ManifestTest, TheFolderIsComparedByNames) {
+  Manifest manifest;
+  for (const char* const path : {"a/listed", "a/missing", "b"}) manifest.Put(Entry(path));
+  Write(manifest.ToText());
+  for (const char* const path : {"a/listed", "a/unlisted", "a/BUILD", "README.md", "b"}) {
+    ASSERT_THAT(WriteTextFile("golden/" + std::string(path), "x", files_), IsOk());
+  }
+  DM_ASSERT_OK_AND_ASSIGN(const ManifestDifference difference,
+                          CompareWithManifest("golden", files_));
+  EXPECT_THAT(difference.missing, ElementsAre("a/missing"));
+  EXPECT_THAT(difference.unlisted, ElementsAre("a/unlisted"));
+}
+
 }  // namespace
 }  // namespace draftmark

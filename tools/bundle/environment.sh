@@ -183,3 +183,13 @@ check_cublaslt() {
   done
   die "cuBLASLt is missing: no $CUBLASLT (CUDA 13) in $places"
 }
+
+# Sets sanitizer.
+find_sanitizer() {
+  sanitizer=$(command -v compute-sanitizer) && return
+  for toolkit in $DRAFTMARK_TOOLKITS; do
+    sanitizer=$toolkit/bin/compute-sanitizer
+    [ ! -x "$sanitizer" ] || return 0
+  done
+  die "compute-sanitizer is missing: it is neither in PATH nor in bin/ of $DRAFTMARK_TOOLKITS; it comes with the CUDA toolkit"
+}

@@ -99,6 +99,9 @@ error_suite() {
     "$1" "program" "$1" "$message"
 }
 
+# last_line FILE: the last line with text, in ASCII and no longer than a sentence.
+last_line() { LC_ALL=C sed -n '/[^[:space:]]/h; ${g;p;}' "$1" 2>/dev/null | LC_ALL=C tr -cd '\40-\176' | cut -c 1-300; }
+
 # add_program KIND NAME RESULTS EXIT_CODE SECONDS: judges a program that has ended, and adds it to the totals.
 # A crash, a missing or cut report, a report without any test, and an exit code that the report does not explain are
 # each one failure.
@@ -121,6 +124,9 @@ add_program() {
   else
     passed=0 failed=0 skipped=0
     problem="ended with exit code $4 and left no complete results"
+    # What is wrong with the machine or the command line is the last that a program says.
+    said=$(last_line "$out/logs/$2.log")
+    if [ "$4" = 2 ] && [ -n "$said" ]; then problem="$problem: $said"; fi
   fi
   if [ -n "$problem" ]; then
     failed=$((failed + 1))

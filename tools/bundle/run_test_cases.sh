@@ -158,14 +158,36 @@ start conformance --fast
 refused 'unknown option --fast'
 start conformance --out
 refused '--out needs a value'
-start conformance --only nothing
-refused 'no program'"'"'s name holds "nothing"'
+for command in conformance bench; do
+  start $command --only nothing --out results
+  refused 'no program'"'"'s name holds "nothing"'
+  [ ! -e "$base/here/results" ] || fail "made a folder"
+done
 mkdir "$base/here/full"
 touch "$base/here/full/file"
 start conformance --out full
 refused 'is not empty'
 start conformance --out full/file/sub
 refused 'cannot make the folder full/file/sub'
+
+# compute-sanitizer.
+
+set_up sanitize
+echo 'test bin/kernels/gpu_test' >>"$bundle/PROGRAMS"
+mv "$bundle/bin/kernels/first_test" "$bundle/bin/kernels/gpu_test"
+start sanitize
+refused 'compute-sanitizer is missing'
+echo 'tool=$2; shift 4; "$@"; [ "$tool" != racecheck ] || exit 9' | fake compute-sanitizer
+start sanitize --only nothing
+refused 'no tool'"'"'s name holds "nothing"'
+start sanitize --out results -- --x
+refused 'takes no options'
+start sanitize --only memcheck --out results
+ended 0 '2 passed, 0 failed, 1 skipped'
+holds results/logs/memcheck.log '--gtest_filter='
+start sanitize --out all
+ended 1 '8 passed, 1 failed, 4 skipped'
+holds all/summary.json '"problem": "ended with exit code 9, though no test failed"'
 
 # Good runs.
 
@@ -196,6 +218,25 @@ start conformance --only=first_test --out=results -- '--gtest_filter=A B' more
 ended 0 '2 passed, 0 failed, 1 skipped'
 holds results/logs/kernels.first_test.log '--gtest_filter=A B more'
 
+# Options are for the programs that --only names, or for the only one.
+
+set_up options_for_all
+start conformance --out results -- --gtest_filter=A
+refused 'options behind -- need --only TEXT'
+[ ! -e "$base/here/results" ] || fail "made a folder"
+start conformance --only draftmark --out results -- --gtest_filter=A
+refused 'draftmark_verify takes no options behind --'
+start bench --out results -- --benchmark_filter=a
+ended 0 '2 passed, 0 failed, 0 skipped'
+
+set_up options_for_one_of_two
+echo 'bench bin/second_benchmark' >>"$bundle/PROGRAMS"
+echo 'exit 1' | program bin/second_benchmark
+start bench --out results -- --draft=x
+refused 'options behind -- need --only TEXT'
+start bench --only first --out results -- --draft=x
+ended 0 '2 passed, 0 failed, 0 skipped'
+
 # Programs that fail.
 
 set_up mismatches
@@ -220,7 +261,17 @@ start conformance --only draftmark --out results
 ended 1 '0 passed, 1 failed, 0 skipped'
 well_formed results
 holds results/logs/draftmark_verify.log 'cuda not in'
-holds results/summary.json 'ended with exit code 2 and left no complete results'
+holds results/summary.json 'ended with exit code 2 and left no complete results: --backend: cuda not in {reference}"'
+grep -q '^FAIL draftmark_verify: .*: --backend: cuda not in {reference}; see ' "$base/stderr" || fail "the reason is not told"
+
+set_up last_words
+printf 'printf "no\n\\"such\\" \303 draft\n\n" >&2
+exit 2
+' | program bin/first_benchmark
+start bench --out results
+ended 1 '0 passed, 1 failed, 0 skipped'
+well_formed results
+grep -q '^FAIL first_benchmark: .* results: "such"  draft; see ' "$base/stderr" || fail "the last line is not told"
 
 set_up failed_case
 sed -i 's|name="B" \(.*\) />|name="B" \1><failure message="x"></failure></testcase>|; s|><failure|>\n<failure|' "$bundle/bin/kernels/first_test"

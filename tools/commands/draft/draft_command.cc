@@ -40,12 +40,14 @@ std::string StepText(const DraftReport& report, const DraftOptions& options, std
   return text;
 }
 
-std::string ReportText(const DraftReport& report, const DraftOptions& options) {
-  std::string text =
-      fmt::format("{} {}{}: weights generated in {:.1f} s\n",
-                  options.entry.empty() ? options.config : options.entry, options.precision,
-                  report.device.empty() ? "" : " on " + report.device, report.weights_seconds);
-  for (std::size_t s = 0; s < report.steps.size(); ++s) text += StepText(report, options, s);
+std::string WeightsText(const DraftReport& report, const DraftOptions& options) {
+  return fmt::format("{} {}{}: weights generated in {:.1f} s\n",
+                     options.entry.empty() ? options.config : options.entry, options.precision,
+                     report.device.empty() ? "" : " on " + report.device, report.weights_seconds);
+}
+
+std::string MemoryText(const DraftReport& report) {
+  std::string text;
   if (const auto& bytes = report.device_bytes) {
     text +=
         fmt::format("device memory {} bytes: weights {}, cache {}, scratch {}, workspace {}\n",
@@ -79,7 +81,14 @@ OrderedJson ReportJson(const DraftReport& report, const DraftOptions& options) {
 }
 
 void RunAndPrint(const DraftOptions& options, OutputFormat format, CommandContext& context) {
-  const StatusOr<DraftReport> report = RunDraft(options);
+  // Minutes may lie between two lines of a drafter of full size.
+  const auto print = [&](const DraftReport& so_far) {
+    if (format != OutputFormat::kText) return;
+    context.out << (so_far.steps.empty() ? WeightsText(so_far, options)
+                                         : StepText(so_far, options, so_far.steps.size() - 1))
+                << std::flush;
+  };
+  const StatusOr<DraftReport> report = RunDraft(options, print);
   if (!report.ok()) return context.Fail(report.status());
   for (const DraftStepReport& step : report->steps) {
     if (!step.findings.first_off.empty()) context.exit_code = kExitMismatch;
@@ -87,7 +96,7 @@ void RunAndPrint(const DraftOptions& options, OutputFormat format, CommandContex
   if (format == OutputFormat::kJson) {
     PrintJson(context.out, ReportJson(*report, options));
   } else {
-    context.out << ReportText(*report, options);
+    context.out << MemoryText(*report);
   }
 }
 
@@ -114,9 +123,10 @@ void AddDraftCommand(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   AddU64Option(*command, "--context", options.context, "Context rows of the first step (64)");
   AddU64Option(*command, "--seed", options.seed, "Of weights and inputs (1)");
-  AddU64Option(*command, "--bands", options.bands, "Sequences that are drafted together (1)");
+  AddU64Option(*command, "--bands", options.bands,
+               "Sequences that are drafted together, 1 to 64 (1)");
   CLI::Option* const gamma =
-      AddU64Option(*command, "--gamma", parsed->gamma, "Rows of a block (as trained)");
+      AddU64Option(*command, "--gamma", parsed->gamma, "Rows of a block, 2 to 32 (as trained)");
   command
       ->add_option("--precision", options.precision,
                    "exact: float64, of the reference only; bf16: rounded at the normative points")

@@ -1,6 +1,9 @@
 // The contract of `draftmark draft`, on the reference.
 #include <cstdlib>
+#include <ostream>
+#include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +18,7 @@ namespace draftmark {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -141,14 +145,66 @@ TEST(DraftCommandTest, OptionsThatCannotBe) {
   for (const auto& [options, message] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--backend", "cuda", "--precision", "exact"}, "computes in bf16 only"},
-           {{"--bands", "0"}, "--bands: expected 1 or more, found 0"},
-           {{"--gamma", "1"}, "--gamma: expected 2 or more, found 1"},
-           {{"--gamma", "0"}, "--gamma: expected 2 or more, found 0"},
            {{"--backend", "tpu"}, "--backend"}}) {
     const CommandResult result = Draft(kTiny[0], options);
     EXPECT_EQ(result.code, 2) << message;
     EXPECT_THAT(result.err, HasSubstr(message));
   }
+}
+
+// Before the config is read or a device is opened.
+TEST(DraftCommandTest, NumbersOutOfRangeAreOneSentence) {
+  for (const auto& [option, found, range] :
+       {std::tuple("--bands", "0", "1 to 64"), std::tuple("--bands", "65", "1 to 64"),
+        std::tuple("--bands", "18446744073709551615", "1 to 64"),
+        std::tuple("--gamma", "0", "2 to 32"), std::tuple("--gamma", "1", "2 to 32"),
+        std::tuple("--gamma", "33", "2 to 32"),
+        std::tuple("--context", "2147482624", "0 to 2147482623"),
+        std::tuple("--context", "18446744073709551615", "0 to 2147482623")}) {
+    for (const char* const backend : {"reference", "cuda"}) {
+      const CommandResult result =
+          RunCommand({"draft", "/nowhere", option, found, "--backend", backend});
+      EXPECT_EQ(result.code, 2);
+      EXPECT_EQ(result.err, std::string("draftmark: ") + option + ": expected " + range +
+                                ", found " + found + "\n");
+      EXPECT_THAT(result.out, IsEmpty());
+    }
+  }
+}
+
+TEST(DraftCommandTest, TheEndsOfTheRanges) {
+  EXPECT_EQ(DraftJson(kTiny[0], {"--bands", "64", "--gamma", "2", "--context",
+                                 "0"})["steps"][1]["draft_tokens"]
+                .size(),
+            64u);
+  EXPECT_EQ(DraftJson(kTiny[0], {"--gamma", "32"})["steps"][1]["draft_tokens"].size(), 31u);
+  // In range, and more than anybody generates.
+  EXPECT_THAT(Draft(kTiny[0], {"--context", "2147482623"}).err,
+              HasSubstr("generated data may have "));
+}
+
+// Keeps what had been printed at each flush.
+class Flushes : public std::stringbuf {
+ public:
+  std::vector<std::string> texts;
+
+ protected:
+  int sync() override {
+    texts.push_back(str());
+    return 0;
+  }
+};
+
+TEST(DraftCommandTest, LinesArePrintedAsTheyCome) {
+  Flushes flushes;
+  std::ostream out(&flushes);
+  std::ostringstream err;
+  EXPECT_EQ(RunDraftmark({"draft", kCatalogue, "--entry", kTiny[0]}, out, err), 0) << err.str();
+  ASSERT_GE(flushes.texts.size(), 3u);
+  EXPECT_THAT(flushes.texts[0], AllOf(HasSubstr(": weights generated in "),
+                                      Not(HasSubstr("\nstep ")), EndsWith(" s\n")));
+  EXPECT_THAT(flushes.texts[1], AllOf(HasSubstr("\nstep 0: "), Not(HasSubstr("\nstep 1: "))));
+  EXPECT_THAT(flushes.texts[2], AllOf(HasSubstr("\nstep 1: "), Not(HasSubstr("\npeak "))));
 }
 
 TEST(DraftCommandTest, WithoutAGpuTheReasonIsOneLine) {

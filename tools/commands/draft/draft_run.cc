@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -44,6 +45,20 @@ void SetBlockSize(OrderedJson& json, std::uint64_t gamma) {
   if (!nested || json.contains("block_size")) json["block_size"] = gamma;
 }
 
+// The largest blocks and batches that a drafter has to take.
+constexpr std::uint64_t kMostBands = 64;
+constexpr std::uint64_t kMostGamma = 32;
+// Positions are 31 bits; those behind the context are AddGeneratedSteps' and the block's, at most
+// a few dozen.
+constexpr std::uint64_t kMostContext = std::numeric_limits<std::int32_t>::max() - 1024;
+
+Status CheckRange(const char* option, std::uint64_t found, std::uint64_t least,
+                  std::uint64_t most) {
+  if (found >= least && found <= most) return OkStatus();
+  return InvalidArgumentError(
+      fmt::format("{}: expected {} to {}, found {}", option, least, most, found));
+}
+
 // For each band the config with a generator and steps, as a case's config.json would have them.
 StatusOr<std::vector<Json>> ConfigsOfBands(const DraftOptions& options) {
   DM_ASSIGN_OR_RETURN(const Json file, ReadConfigFile(options.config));
@@ -72,8 +87,8 @@ void Merge(const LocalFindings& one, std::size_t band, std::size_t bands, LocalF
 
 class Run {
  public:
-  explicit Run(const DraftOptions& options)
-      : options_(options), on_gpu_(options.backend == "cuda") {}
+  Run(const DraftOptions& options, const OnDraftProgress& on_progress)
+      : options_(options), on_progress_(on_progress), on_gpu_(options.backend == "cuda") {}
 
   StatusOr<DraftReport> Draft() {
     DM_RETURN_IF_ERROR(CheckOptions());
@@ -85,6 +100,7 @@ class Run {
     }
     DM_RETURN_IF_ERROR(MakeCases(configs));
     DM_RETURN_IF_ERROR(OpenBackend());
+    on_progress_(report_);
     DM_RETURN_IF_ERROR(OpenOracles());
     for (std::size_t s = 0; s < cases_.front().steps().size(); ++s) DM_RETURN_IF_ERROR(Step(s));
     return std::move(report_);
@@ -96,12 +112,9 @@ class Run {
       return InvalidArgumentError(
           "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
     }
-    if (options_.bands == 0) return InvalidArgumentError("--bands: expected 1 or more, found 0");
-    if (options_.gamma && *options_.gamma < 2) {
-      return InvalidArgumentError(
-          fmt::format("--gamma: expected 2 or more, found {}", *options_.gamma));
-    }
-    return OkStatus();
+    DM_RETURN_IF_ERROR(CheckRange("--context", options_.context, 0, kMostContext));
+    DM_RETURN_IF_ERROR(CheckRange("--bands", options_.bands, 1, kMostBands));
+    return options_.gamma ? CheckRange("--gamma", *options_.gamma, 2, kMostGamma) : OkStatus();
   }
   Precision precision() const {
     return options_.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
@@ -204,10 +217,12 @@ class Run {
       Merge(findings, band, oracles_.size(), report.findings);
     }
     report_.steps.push_back(std::move(report));
+    on_progress_(report_);
     return OkStatus();
   }
 
   const DraftOptions& options_;
+  const OnDraftProgress& on_progress_;
   const bool on_gpu_;
   Stopwatch watch_;
   std::vector<DrafterCase> cases_;  // by band
@@ -221,6 +236,8 @@ class Run {
 
 }  // namespace
 
-StatusOr<DraftReport> RunDraft(const DraftOptions& options) { return Run(options).Draft(); }
+StatusOr<DraftReport> RunDraft(const DraftOptions& options, const OnDraftProgress& on_progress) {
+  return Run(options, on_progress).Draft();
+}
 
 }  // namespace draftmark

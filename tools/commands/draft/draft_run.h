@@ -1,6 +1,7 @@
 // The run behind `draftmark draft`: a drafter on generated weights, on the reference or on the GPU.
 //
-//   DM_ASSIGN_OR_RETURN(const DraftReport report, RunDraft({.config = path, .entry = "name"}));
+//   DM_ASSIGN_OR_RETURN(const DraftReport report,
+//                       RunDraft({.config = path, .entry = "name"}, [](const DraftReport&) {}));
 //
 // Two steps: the first fills the context, the second adds what a verification of a few drafts
 // would (AddGeneratedSteps). Weights and the first band's inputs follow from the seed, so that both
@@ -10,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,10 +27,10 @@ struct DraftOptions {
   std::string entry;
   std::string backend = "reference";  // or "cuda"
   std::string precision = "bf16";     // or "exact"; bf16 only on the GPU
-  std::uint64_t context = 64;         // rows of the first step
+  std::uint64_t context = 64;         // rows of the first step; positions fit 31 bits
   std::uint64_t seed = 1;             // of weights and inputs
-  std::uint64_t bands = 1;
-  std::optional<std::uint64_t> gamma = std::nullopt;  // default: the block as trained
+  std::uint64_t bands = 1;            // 1 to 64, one batch of a drafter
+  std::optional<std::uint64_t> gamma = std::nullopt;  // 2 to 32; default: the block as trained
   bool check = false;  // every stage of every band by formulas written apart
 };
 
@@ -49,10 +51,13 @@ struct DraftReport {
   std::vector<DraftStepReport> steps;
 };
 
-// Errors: those of FindRunnableEntry for what is not to be run, INVALID_ARGUMENT for options that do
+// Told what there is so far: once when the weights are there, and again after each step.
+using OnDraftProgress = std::function<void(const DraftReport& so_far)>;
+
+// Errors: INVALID_ARGUMENT for options out of range, before anything is read; those of FindRunnableEntry for what is not to be run, INVALID_ARGUMENT for options that do
 // not go together, UNAVAILABLE without a GPU, and those of the backend. A stage that is off is none:
 // its step's findings name it.
-StatusOr<DraftReport> RunDraft(const DraftOptions& options);
+StatusOr<DraftReport> RunDraft(const DraftOptions& options, const OnDraftProgress& on_progress);
 
 }  // namespace draftmark
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "conformance/drafts/run_case.h"
 #include "conformance/expectations/expectations.h"
+#include "conformance/golden/manifest.h"
 #include "conformance/operations/check_operation.h"
 #include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
@@ -22,6 +24,11 @@
 
 namespace draftmark {
 namespace {
+
+// An empty variable of a shell is no wish for the default.
+std::string IsNotEmpty(const std::string& path) {
+  return path.empty() ? std::string("must not be empty") : std::string();
+}
 
 struct VerifyOptions {
   std::vector<std::string> cases;  // ids of operations, names of folders
@@ -109,7 +116,30 @@ void VerifyNamed(const std::vector<std::string>& cases, const VerifyRun& run) {
   RunDraftCases(directories, run);
 }
 
+// A file that is not there is a case that nobody runs: each is an error. The folders of missing
+// files, in which no case can be run.
+std::vector<std::string> CompareWithItsManifest(const std::string& golden, VerifyReport& report) {
+  std::vector<std::string> incomplete;
+  const StatusOr<ManifestDifference> difference = CompareWithManifest(golden);
+  if (!difference.ok()) {
+    report.AddError(difference.status());
+    return incomplete;
+  }
+  for (const std::string& file : difference->missing) {
+    const std::string path = JoinPath(golden, file);
+    report.AddError(NotFoundError(fmt::format("{}: not there; {} lists it", path, kManifestName)));
+    incomplete.push_back(path.substr(0, path.rfind('/')));
+  }
+  for (const std::string& file : difference->unlisted) {
+    report.AddError(FailedPreconditionError(
+        fmt::format("{}: not listed in {}; draftmark golden regen adds what belongs there",
+                    JoinPath(golden, file), kManifestName)));
+  }
+  return incomplete;
+}
+
 Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
+  const std::vector<std::string> incomplete = CompareWithItsManifest(golden, run.report);
   DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.report));
   for (const Operation& operation : AllOperations()) {
     RunOperationCases(BoundaryCases(operation), run);
@@ -120,7 +150,11 @@ Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
     if (found.empty()) {
       return NotFoundError(fmt::format("{}: holds no drafter case", JoinPath(golden, folder)));
     }
-    directories.insert(directories.end(), found.begin(), found.end());
+    for (const std::string& directory : found) {
+      // Its error stands there already.
+      if (std::count(incomplete.begin(), incomplete.end(), directory) > 0) continue;
+      directories.push_back(directory);
+    }
   }
   RunDraftCases(directories, run);
   run.report.CheckNoneIsStale(run.expectations);
@@ -167,9 +201,12 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
                    "With --backend cuda, what drafts run in: scratch v1 or v2, contiguous (v2 "
                    "without a cache), or all three in turn. Default: v2")
       ->check(CLI::IsMember({"v1", "v2", "contiguous", "all"}));
-  command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout");
-  CLI::Option* const file = command->add_option("--expectations", options->expectations,
-                                                "File of known failures and waivers (TOML)");
+  command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout")
+      ->check(IsNotEmpty);
+  CLI::Option* const file = command
+                                ->add_option("--expectations", options->expectations,
+                                             "File of known failures and waivers (TOML)")
+                                ->check(IsNotEmpty);
   command
       ->add_option("--arch", options->arch,
                    "Or the checkout's conformance/expectations/NAME.toml. Default: cpu for the "

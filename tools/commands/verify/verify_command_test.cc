@@ -11,6 +11,7 @@
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_folder.h"
 #include "tools/commands/run_command.h"
 
 namespace draftmark {
@@ -65,6 +66,72 @@ TEST(VerifyCommandTest, EverythingInGolden) {
                                  HasSubstr("PASS draft/dflash_wide_head/"),
                                  HasSubstr("PASS draft/qwen3.8-27b-dspark/")));
   EXPECT_THAT(outcome.out, EndsWith(" checks passed, 0 failed\n"));
+}
+
+// A copy of the golden data; each test takes something out of it or puts something in.
+class IncompleteGoldenTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(kGolden, golden_, std::filesystem::copy_options::recursive);
+  }
+  // Everything else runs, and exactly these lines are errors.
+  void ExpectErrors(const std::vector<std::string>& errors) {
+    const CommandResult outcome = Verify({"--golden", golden_});
+    EXPECT_EQ(outcome.code, 2);
+    std::string lines;
+    for (const std::string& error : errors) {
+      lines += "draftmark: " + golden_ + "/" + error + "\n";
+    }
+    EXPECT_EQ(outcome.err, lines);
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("PASS draft/dflash_yarn/"),
+                                   HasSubstr("PASS draft/qwen3.8-27b-dspark/"),
+                                   EndsWith(" checks passed, 0 failed\n")));
+  }
+
+  const TestFolder folder_;
+  const std::string golden_ = folder_.Path("golden");
+};
+
+TEST_F(IncompleteGoldenTest, MissingFilesAreNamed) {
+  for (const char* const path :
+       {"buffer_sizes/lora_and_q2.json", "configs/kimi_k3.json", "drafter/dflash_softcap",
+        "drafts/kimi-k3-dspark/golden.safetensors", "drafts/qwen3-4b-dflash/config.json"}) {
+    std::filesystem::remove_all(golden_ + "/" + path);
+  }
+  const CommandResult outcome = Verify({"--golden", golden_});
+  EXPECT_EQ(outcome.code, 2);
+  for (const char* const path :
+       {"buffer_sizes/lora_and_q2.json", "configs/kimi_k3.json",
+        "drafter/dflash_softcap/config.json", "drafter/dflash_softcap/golden.safetensors",
+        "drafter/dflash_softcap/model.safetensors", "drafts/kimi-k3-dspark/golden.safetensors",
+        "drafts/qwen3-4b-dflash/config.json"}) {
+    EXPECT_THAT(outcome.err, HasSubstr("draftmark: " + golden_ + "/" + path +
+                                       ": not there; manifest.json lists it\n"));
+  }
+}
+
+TEST_F(IncompleteGoldenTest, AMissingFileOfACaseIsOneLine) {
+  std::filesystem::remove(golden_ + "/drafts/kimi-k3-dspark/golden.safetensors");
+  std::filesystem::remove(golden_ + "/drafts/qwen3-4b-dflash/config.json");
+  ExpectErrors({"drafts/kimi-k3-dspark/golden.safetensors: not there; manifest.json lists it",
+                "drafts/qwen3-4b-dflash/config.json: not there; manifest.json lists it"});
+}
+
+TEST_F(IncompleteGoldenTest, FilesThatTheManifestDoesNotListAreNamed) {
+  std::filesystem::copy(golden_ + "/drafter/dflash_yarn", golden_ + "/drafter/mine");
+  const std::string reason =
+      ": not listed in manifest.json; draftmark golden regen adds what belongs there";
+  ExpectErrors({"drafter/mine/config.json" + reason, "drafter/mine/golden.safetensors" + reason,
+                "drafter/mine/model.safetensors" + reason});
+}
+
+TEST_F(IncompleteGoldenTest, AMissingManifestIsAnError) {
+  std::filesystem::remove(golden_ + "/manifest.json");
+  const CommandResult outcome = Verify({"--golden", golden_});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(golden_ + "/manifest.json: No such file"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  EXPECT_THAT(outcome.out, HasSubstr("PASS draft/dflash_yarn/"));
 }
 
 TEST(VerifyCommandTest, DefaultPrecisionIsExactAndFoldersAreSearched) {
@@ -188,6 +255,9 @@ TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
                                              {"--backend", "cuda13"},
                                              {"--scratch", "v3"},
                                              {"--format", "xml"},
+                                             {"--golden", ""},
+                                             {"--golden="},
+                                             {"--expectations", ""},
                                              {"--nonsense"}}) {
     const CommandResult outcome = Verify(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments[0];
