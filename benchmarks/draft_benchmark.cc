@@ -74,6 +74,16 @@ Status Measure(BenchmarkGpu& gpu, const DraftCase& c, benchmark::State& state) {
   return OkStatus();
 }
 
+void PrintHelp() {
+  std::cout << "draft_benchmark [--draft=ENTRY,gamma=N,ctx=N,new=N,nb=N]...\n"
+               "          what to time: an entry of the catalogue, rows of a block, of the context "
+               "and new ones, blocks;\n"
+               "          without it, the drafts that are compared with PyTorch\n"
+               "          [--catalogue=FILE] where entries are looked up; default: "
+               "golden/configs/drafter_configs.json\n";
+  benchmark::PrintDefaultHelp();
+}
+
 // Says what is wrong with the command line or the machine.
 int Refuse(const Status& status) {
   std::cerr << "draft_benchmark: " << status.message() << "\n";
@@ -87,7 +97,7 @@ int Main(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
-  benchmark::Initialize(&argc, argv.data());
+  benchmark::Initialize(&argc, argv.data(), PrintHelp);
   if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
   const StatusOr<std::vector<DraftCase>> cases = FindDraftCases(*options);
   if (!cases.ok()) return Refuse(cases.status());

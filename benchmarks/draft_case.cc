@@ -53,7 +53,7 @@ StatusOr<std::string> FindEntry(const Json& catalogue, const std::string& source
                   found[1], source));
 }
 
-Status ReadShape(const CaseId& given, DraftShape& shape, bool& new_rows_given) {
+Status ReadShape(const CaseKeys& given, DraftShape& shape, bool& new_rows_given) {
   struct Key {
     std::string_view name;
     std::uint64_t least;
@@ -63,7 +63,7 @@ Status ReadShape(const CaseId& given, DraftShape& shape, bool& new_rows_given) {
                        {"ctx", 0, &shape.context},
                        {"new", 0, &shape.new_rows},
                        {"nb", 1, &shape.bands}};
-  for (const auto& [key, value] : given.keys) {
+  for (const auto& [key, value] : given) {
     const auto* const found = std::find_if(std::begin(known), std::end(known),
                                            [&](const Key& k) { return k.name == key; });
     if (found == std::end(known)) {
@@ -135,18 +135,18 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   StatusOr<DrafterEntry> runnable = FindRunnableEntry(catalogue, source, *entry);
   if (!runnable.ok()) return runnable.status().Annotated(option);
   DrafterConfig& config = runnable->config;
-  CaseId id;
+  CaseKeys keys;
   if (comma != std::string_view::npos) {
-    StatusOr<CaseId> given =
-        ParseCaseId(fmt::format("draft/{}/{}", EntryId(*entry), text.substr(comma + 1)));
+    StatusOr<CaseKeys> given = ParseCaseKeys(text.substr(comma + 1));
     if (!given.ok()) return given.status().Annotated(option);
-    id = *std::move(given);
+    keys = *std::move(given);
   }
   DraftShape shape = {.gamma = config.block_size, .context = 2048, .new_rows = 8};
   bool new_rows_given = false;
-  const Status read = ReadShape(id, shape, new_rows_given);
+  const Status read = ReadShape(keys, shape, new_rows_given);
   if (!read.ok()) return read.Annotated(option);
   if (!new_rows_given) shape.new_rows = std::min(shape.new_rows, shape.gamma);
+  CaseId id;
   id.subject = EntryId(*entry);
   id.keys = {
       {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};

@@ -62,7 +62,8 @@ TEST(DraftCaseTest, ErrorsNameTheOptionAndWhatIsWrong) {
   expect("", StatusCode::kNotFound, "has no drafter \"\"");
   expect("qwen3-4b-dflash-b16,width=3", StatusCode::kInvalidArgument,
          "unknown key \"width\"; expected gamma, ctx, new or nb");
-  expect("qwen3-4b-dflash-b16,nb", StatusCode::kInvalidArgument, "not of the form key=number");
+  EXPECT_EQ(Find("qwen3-4b-dflash-b16,nb").status().message(),
+            "--draft=qwen3-4b-dflash-b16,nb: \"nb\" is not of the form key=number");
   expect("qwen3-4b-dflash-b16,nb=1,nb=2", StatusCode::kInvalidArgument, "given twice");
   expect("qwen3-4b-dflash-b16,gamma=1", StatusCode::kInvalidArgument, "gamma: expected 2 to");
   expect("qwen3-4b-dflash-b16,nb=0", StatusCode::kInvalidArgument, "nb: expected 1 to");

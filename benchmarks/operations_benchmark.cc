@@ -186,14 +186,14 @@ int Main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const StatusOr<std::unique_ptr<BenchmarkGpu>> gpu = BenchmarkGpu::Create();
   if (!gpu.ok()) {
-    std::cerr << gpu.status().ToString() << "\n";
+    std::cerr << "operations_benchmark: " << gpu.status().message() << "\n";
     return 2;
   }
   (*gpu)->AddContext();
   for (const std::string_view id : kCases) {
     StatusOr<OperationCase> c = FindCase(id);
     if (!c.ok()) {
-      std::cerr << c.status().ToString() << "\n";
+      std::cerr << "operations_benchmark: " << c.status().message() << "\n";
       return 1;
     }
     benchmark::RegisterBenchmark(std::string(id).c_str(),

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -18,6 +17,7 @@
 #include "kernels/draft/cuda_session.h"
 #include "kernels/draft/draft_weights.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
 #include "src/cases/drafter_case.h"
 #include "src/config/config_file.h"
 #include "src/config/drafter_entry.h"
@@ -35,11 +35,7 @@ constexpr DataGenerator kGenerator = {.seed = 20};
 constexpr std::uint64_t kContext = 64;
 constexpr std::uint64_t kLayers = 2;
 
-std::string CataloguePath() {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
-  return std::string(runfiles == nullptr ? "" : runfiles) +
-         "/draftmark/golden/configs/drafter_configs.json";
-}
+std::string CataloguePath() { return TestData("golden/configs/drafter_configs.json"); }
 
 std::vector<std::string> RunnableEntries() {
   std::vector<std::string> names;

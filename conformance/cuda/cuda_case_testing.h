@@ -4,7 +4,6 @@
 #define DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_
 
 #include <cctype>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,10 +22,8 @@ struct CudaCaseRun {
 };
 
 inline std::vector<CudaCaseRun> RunsBelow(const std::string& folder) {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
   std::vector<CudaCaseRun> runs;
-  if (runfiles == nullptr) return runs;
-  for (const std::string& directory : FindDrafterCases(std::string(runfiles) + "/" + folder)) {
+  for (const std::string& directory : FindDrafterCases(folder)) {
     std::string name = directory.substr(directory.rfind('/') + 1);
     for (char& c : name) {
       if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';

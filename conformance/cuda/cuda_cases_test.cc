@@ -1,5 +1,6 @@
 // Every draft in golden/ on the GPU.
 #include "conformance/cuda/cuda_case_testing.h"
+#include "src/base/test_data.h"
 
 namespace draftmark {
 namespace {
@@ -7,13 +8,13 @@ namespace {
 class CudaGoldenCaseTest : public CudaCaseTest {};
 TEST_P(CudaGoldenCaseTest, Passes) { RunAndExpectPass(); }
 INSTANTIATE_TEST_SUITE_P(Drafter, CudaGoldenCaseTest,
-                         ::testing::ValuesIn(RunsBelow("draftmark/golden/drafter")), RunName);
+                         ::testing::ValuesIn(RunsBelow(TestData("golden/drafter"))), RunName);
 INSTANTIATE_TEST_SUITE_P(Drafts, CudaGoldenCaseTest,
-                         ::testing::ValuesIn(RunsBelow("draftmark/golden/drafts")), RunName);
+                         ::testing::ValuesIn(RunsBelow(TestData("golden/drafts"))), RunName);
 
 TEST(CudaCasesTest, TheGoldenDraftsAreThere) {
-  EXPECT_EQ(RunsBelow("draftmark/golden/drafter").size(), 3u * 7u);
-  EXPECT_EQ(RunsBelow("draftmark/golden/drafts").size(), 3u * 25u);
+  EXPECT_EQ(RunsBelow(TestData("golden/drafter")).size(), 3u * 7u);
+  EXPECT_EQ(RunsBelow(TestData("golden/drafts")).size(), 3u * 25u);
 }
 
 }  // namespace

@@ -1,14 +1,21 @@
 // Every oracle case at hand on the GPU; none without ../shared/cases.
+#include <cstdlib>
+
 #include "conformance/cuda/cuda_case_testing.h"
 
 namespace draftmark {
 namespace {
 
+std::vector<CudaCaseRun> OracleRuns() {
+  const char* const runfiles = std::getenv("TEST_SRCDIR");
+  if (runfiles == nullptr) return {};
+  return RunsBelow(std::string(runfiles) + "/oracle_cases/cases/drafter");
+}
+
 class CudaOracleCaseTest : public CudaCaseTest {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaOracleCaseTest);
 TEST_P(CudaOracleCaseTest, Passes) { RunAndExpectPass(); }
-INSTANTIATE_TEST_SUITE_P(Oracle, CudaOracleCaseTest,
-                         ::testing::ValuesIn(RunsBelow("oracle_cases/cases/drafter")), RunName);
+INSTANTIATE_TEST_SUITE_P(Oracle, CudaOracleCaseTest, ::testing::ValuesIn(OracleRuns()), RunName);
 
 }  // namespace
 }  // namespace draftmark

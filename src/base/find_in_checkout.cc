@@ -30,6 +30,12 @@ std::optional<std::string> FindInCheckout(const std::string& relative,
   if (!error) {
     const std::string candidate = program.string() + ".runfiles/draftmark/" + relative;
     if (accepts(candidate)) return candidate;
+    // bin/tools/draftmark of a bundle, and the same program among its data.
+    for (std::filesystem::path folder = program.parent_path(); folder != folder.parent_path();
+         folder = folder.parent_path()) {
+      const std::string bundled = JoinPath((folder / "data/draftmark").string(), relative);
+      if (accepts(bundled)) return bundled;
+    }
   }
   return std::nullopt;
 }

@@ -5,7 +5,8 @@
 //   });
 //
 // Looks in the workspace of a `bazel run` (or of tools/run), in the working directory and its
-// parents, and in the program's runfiles, in this order. Thread-safe.
+// parents, in the program's runfiles, and in the folder data/draftmark of the program's own folder
+// or one above it, as in the bundle for GPU machines, in this order. Thread-safe.
 #ifndef DRAFTMARK_SRC_BASE_FIND_IN_CHECKOUT_H_
 #define DRAFTMARK_SRC_BASE_FIND_IN_CHECKOUT_H_
 

@@ -48,6 +48,26 @@ TEST_F(FindInCheckoutTest, AWorkspaceWithoutTheFileIsPassedOver) {
   EXPECT_EQ(FindFile("marker"), "../marker");
 }
 
+// For the next one, which starts a copy of this program.
+TEST(BundleTest, DISABLED_Started) {
+  std::filesystem::current_path("/");
+  EXPECT_EQ(FindFile("bundled marker"), std::getenv("EXPECTED_MARKER"));
+}
+
+TEST_F(FindInCheckoutTest, TheDataOfTheBundleThatTheProgramLiesIn) {
+  std::filesystem::create_directories(root_.Path("bundle/bin/some/tools"));
+  std::filesystem::create_directories(root_.Path("bundle/data/draftmark"));
+  const std::string marker = root_.Path("bundle/data/draftmark/bundled marker");
+  ASSERT_THAT(WriteTextFile(marker, ""), IsOk());
+  const std::string program = root_.Path("bundle/bin/some/tools/program");
+  std::filesystem::copy_file(std::filesystem::read_symlink("/proc/self/exe"), program);
+  ::setenv("EXPECTED_MARKER", marker.c_str(), 1);
+  EXPECT_EQ(std::system((program + " --gtest_also_run_disabled_tests --gtest_output= "
+                                   "--gtest_filter=BundleTest.* >/dev/null")
+                            .c_str()),
+            0);
+}
+
 TEST_F(FindInCheckoutTest, NothingIsFoundWhereNothingIs) {
   EXPECT_EQ(FindFile("no/such/file"), std::nullopt);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace draftmark {
 namespace {
@@ -25,7 +26,10 @@ bool IsName(std::string_view text) {
   });
 }
 
-Status ParseKeys(std::string_view text, CaseId& id) {
+}  // namespace
+
+StatusOr<CaseKeys> ParseCaseKeys(std::string_view text) {
+  CaseKeys keys;
   for (const std::string_view part : Split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
@@ -37,15 +41,13 @@ Status ParseKeys(std::string_view text, CaseId& id) {
         end != digits.data() + digits.size() || leading_zero) {
       return InvalidArgumentError(fmt::format("\"{}\" is not of the form key=number", part));
     }
-    for (const auto& [known, ignored] : id.keys) {
+    for (const auto& [known, ignored] : keys) {
       if (known == key) return InvalidArgumentError(fmt::format("key \"{}\" is given twice", key));
     }
-    id.keys.emplace_back(key, value);
+    keys.emplace_back(key, value);
   }
-  return OkStatus();
+  return keys;
 }
-
-}  // namespace
 
 std::string CaseId::ToString() const {
   std::string text;
@@ -89,9 +91,9 @@ StatusOr<CaseId> ParseCaseId(std::string_view text) {
           fmt::format("case id \"{}\": \"{}\" is not a name", text, parts[i]));
     }
   }
-  if (const Status status = ParseKeys(parts[keys_at], id); !status.ok()) {
-    return status.Annotated(fmt::format("case id \"{}\"", text));
-  }
+  StatusOr<CaseKeys> keys = ParseCaseKeys(parts[keys_at]);
+  if (!keys.ok()) return keys.status().Annotated(fmt::format("case id \"{}\"", text));
+  id.keys = *std::move(keys);
   if (id.room == CaseId::Room::kScratch) id.system = parts[1];
   id.subject = parts[keys_at - 1];
   if (id.room == CaseId::Room::kOperation) id.dtype = parts[3];

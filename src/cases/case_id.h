@@ -20,15 +20,17 @@
 
 namespace draftmark {
 
+// Names and numbers in the order they were given.
+using CaseKeys = std::vector<std::pair<std::string, std::uint64_t>>;
+
 struct CaseId {
   enum class Room { kOperation, kDraft, kScratch };
 
   Room room = Room::kDraft;
   std::string subject;  // operation or config name
   std::string system;   // scratch only: "dflash_v2", "buffer_sizes"
-  std::vector<std::pair<std::string, std::uint64_t>>
-      keys;           // in the order they were given; it is part of the id
-  std::string dtype;  // operations only
+  CaseKeys keys;        // their order is part of the id
+  std::string dtype;    // operations only
 
   bool operator==(const CaseId&) const = default;
   std::string ToString() const;
@@ -36,6 +38,9 @@ struct CaseId {
 
 // INVALID_ARGUMENT names what is wrong with the text.
 StatusOr<CaseId> ParseCaseId(std::string_view text);
+
+// "rows=16,h=4096", each key once. INVALID_ARGUMENT names the part that is none.
+StatusOr<CaseKeys> ParseCaseKeys(std::string_view text);
 
 }  // namespace draftmark
 

@@ -167,7 +167,7 @@ start() {
     ln -sfn "$base" "$TEST_TMPDIR/base" # toolkits and system folders are lists
     DRAFTMARK_TOOLKITS="$TEST_TMPDIR/base/cuda $TEST_TMPDIR/base/cuda-13*" \
       DRAFTMARK_SYSTEM_FOLDERS="$TEST_TMPDIR/base/lib" DRAFTMARK_PROC_NVIDIA="$base/proc" \
-      PATH="$base/fakes:$PATH" "$bundle/run" "$@"
+      PATH="$base/fakes:$PATH" "${run:-$bundle/run}" "$@"
   ) >"$base/stdout" 2>"$base/stderr"
   code=$?
   chmod -R u+w "$bundle"

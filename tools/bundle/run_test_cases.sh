@@ -213,6 +213,31 @@ start bench
 ended 0 '2 passed, 0 failed, 0 skipped'
 well_formed "$(cd "$base/here" && ls -d results-2*)"
 
+set_up by_a_link
+ln -s "$bundle/run" "$base/a link"
+run="$base/a link"
+start conformance --out results
+ended 0 '15 passed, 0 failed, 2 skipped'
+unset run
+
+set_up cdpath
+mkdir "$base/elsewhere" "$base/elsewhere/results" "$base/elsewhere/the bundle"
+CDPATH="$base/elsewhere"
+export CDPATH
+run="../the bundle/run"
+start conformance --out results
+ended 0 '15 passed, 0 failed, 2 skipped'
+well_formed results
+unset run CDPATH
+
+for file in environment.sh results.sh PROGRAMS ARCHS COMMIT CUDA; do
+  set_up "without_$file"
+  rm "$bundle/$file"
+  start conformance --out results
+  refused "the bundle is incomplete, $bundle/$file is missing"
+  [ ! -e "$base/here/results" ] || fail "made a folder"
+done
+
 set_up options
 start conformance --only=first_test --out=results -- '--gtest_filter=A B' more
 ended 0 '2 passed, 0 failed, 1 skipped'

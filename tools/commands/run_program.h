@@ -16,6 +16,7 @@
 
 #include "src/base/check.h"
 #include "src/base/file_system.h"
+#include "src/base/test_data.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/command_result.h"
 
@@ -29,8 +30,7 @@ inline std::string ShellWord(const std::string& text) {
 
 inline CommandResult RunProgram(const std::vector<std::string>& arguments) {
   const TestFolder folder;
-  std::string command =
-      ShellWord(std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/tools/draftmark");
+  std::string command = ShellWord(TestData("tools/draftmark"));
   for (const std::string& argument : arguments) command += " " + ShellWord(argument);
   command += " >" + ShellWord(folder.Path("out")) + " 2>" + ShellWord(folder.Path("err"));
   const int status = std::system(command.c_str());

@@ -1,11 +1,11 @@
 // `draftmark draft --backend cuda` on a GPU.
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
 #include "src/cuda/gpu_test.h"
 #include "tools/commands/run_program.h"
 
@@ -15,8 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kCatalogue =
-    std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/configs/drafter_configs.json";
+const std::string kCatalogue = TestData("golden/configs/drafter_configs.json");
 constexpr const char* kTiny[] = {"synthetic/tiny-dflash", "synthetic/tiny-dflash2",
                                  "synthetic/tiny-dspark"};
 

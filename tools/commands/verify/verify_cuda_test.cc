@@ -1,11 +1,11 @@
 // `draftmark verify --backend cuda` on a GPU.
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
 #include "src/cuda/gpu_test.h"
 #include "tools/commands/run_program.h"
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+const std::string kGolden = TestData("golden");
 const std::string kCase = kGolden + "/drafter/dflash_yarn";
 constexpr char kId[] = "draft/dflash_yarn/gamma=16,ctx=71,steps=2,nb=1 cuda bf16";
 
