@@ -54,7 +54,7 @@ class LocalOracle::TapHook : public plain::Hook {
   plain::Given Next(const plain::StageId& id, plain::Computed computed) override {
     if (computed.local && !computed.values.empty())
       local_[id.stage] = {
-          computed.values, std::move(computed.magnitude), std::move(computed.largest), {}};
+          computed.values, std::move(computed.magnitude), {}, std::move(computed.largest)};
     const auto found = tapped_->find(id.stage);
     if (found != tapped_->end() && found->second.values.size() == computed.values.size()) {
       return {found->second.values, true};

@@ -27,9 +27,9 @@ namespace draftmark {
 
 struct LocalStage {
   std::vector<double> oracle;
-  std::vector<double> magnitude;  // sum of the magnitudes of each element's terms
-  std::vector<double> largest;    // of these magnitudes; empty where no bound asks for it
-  std::vector<double> allowed;    // how far a sound element may lie from its oracle
+  std::vector<double> magnitude;     // sum of the magnitudes of each element's terms
+  std::vector<double> allowed;       // how far a sound element may lie from its oracle
+  std::vector<double> largest = {};  // of the magnitudes; empty where no bound asks for it
 };
 using LocalStages = std::map<std::string, LocalStage, std::less<>>;
 
