@@ -13,12 +13,6 @@
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark::kernels {
-namespace {
-
-std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-}  // namespace
-
 Status BlockPath::Tap(std::uint64_t layer, const char* stage, const Shape& row_shape,
                       const BFloat16* rows) {
   if (taps_ == nullptr) return OkStatus();

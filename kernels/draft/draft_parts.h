@@ -16,6 +16,9 @@
 
 namespace draftmark::kernels {
 
+// Launchers count in signed numbers. Sizes here are far below 2^63.
+inline std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
 // K and V pools, each [L, blocks * 16, kv_dim].
 struct CachePools {
   BFloat16* k = nullptr;

@@ -7,12 +7,6 @@
 #include "kernels/rope/rope.h"
 
 namespace draftmark::kernels {
-namespace {
-
-std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-}  // namespace
-
 Status Linear(const DraftParts& parts, const LinearStep& step) {
   return LaunchLinear({.x = step.x,
                        .weight = step.weight,

@@ -15,8 +15,6 @@
 namespace draftmark::kernels {
 namespace {
 
-std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 template <typename Range>
 std::vector<double> AsDoubles(const Range& values) {
   return {values.begin(), values.end()};
