@@ -17,7 +17,7 @@
 namespace draftmark {
 namespace {
 
-class OnDevice final : public GeneratedDraft {
+class OnDevice final : public TimedDraft {
  public:
   OnDevice(std::unique_ptr<kernels::CudaDraftSession> session, CudaEvent begin, CudaEvent end)
       : session_(std::move(session)), begin_(std::move(begin)), end_(std::move(end)) {}
@@ -72,17 +72,20 @@ class FirstDevice final : public CudaBackend {
                      Precision precision) { return Open(drafter_case, limits, precision, kind); };
   }
 
-  StatusOr<std::unique_ptr<GeneratedDraft>> Generate(const DrafterConfig& config,
-                                                     const DataGenerator& generator,
-                                                     const SessionLimits& limits) override {
+  StatusOr<std::unique_ptr<TimedDraft>> Generate(const DrafterConfig& config,
+                                                 const DataGenerator& generator,
+                                                 const SessionLimits& limits) override {
     DM_ASSIGN_OR_RETURN(auto weights, kernels::DraftWeights::Generate(config, generator, allocator_,
                                                                       stream_.get()));
-    DM_ASSIGN_OR_RETURN(auto session, kernels::OpenCudaSession(config, std::move(weights), limits,
-                                                               allocator_, library_.get()));
-    DM_ASSIGN_OR_RETURN(CudaEvent begin, CudaEvent::Create(CudaEvent::Timing::kOn));
-    DM_ASSIGN_OR_RETURN(CudaEvent end, CudaEvent::Create(CudaEvent::Timing::kOn));
-    return std::unique_ptr<GeneratedDraft>(
-        std::make_unique<OnDevice>(std::move(session), std::move(begin), std::move(end)));
+    return Timed(config, std::move(weights), limits);
+  }
+
+  StatusOr<std::unique_ptr<TimedDraft>> Upload(const DrafterConfig& config,
+                                               const DrafterWeights& host,
+                                               const SessionLimits& limits) override {
+    DM_ASSIGN_OR_RETURN(auto weights,
+                        kernels::DraftWeights::Upload(config, host, allocator_, stream_.get()));
+    return Timed(config, std::move(weights), limits);
   }
 
   RunOperation Operations() override {
@@ -94,6 +97,17 @@ class FirstDevice final : public CudaBackend {
   }
 
  private:
+  StatusOr<std::unique_ptr<TimedDraft>> Timed(const DrafterConfig& config,
+                                              std::shared_ptr<const kernels::DraftWeights> weights,
+                                              const SessionLimits& limits) {
+    DM_ASSIGN_OR_RETURN(auto session, kernels::OpenCudaSession(config, std::move(weights), limits,
+                                                               allocator_, library_.get()));
+    DM_ASSIGN_OR_RETURN(CudaEvent begin, CudaEvent::Create(CudaEvent::Timing::kOn));
+    DM_ASSIGN_OR_RETURN(CudaEvent end, CudaEvent::Create(CudaEvent::Timing::kOn));
+    return std::unique_ptr<TimedDraft>(
+        std::make_unique<OnDevice>(std::move(session), std::move(begin), std::move(end)));
+  }
+
   StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterCase& drafter_case,
                                                SessionLimits limits, Precision precision,
                                                const CudaSessionKind& kind) {

@@ -13,13 +13,14 @@
 #include <memory>
 #include <string>
 
-#include "conformance/cuda/generated_draft.h"
+#include "conformance/cuda/timed_draft.h"
 #include "conformance/drafts/run_case.h"
 #include "conformance/operations/check_operation.h"
 #include "src/base/status.h"
 #include "src/cases/generated_data.h"
 #include "src/config/drafter_config.h"
 #include "src/cuda/device.h"
+#include "src/weights/weights.h"
 
 namespace draftmark {
 
@@ -42,10 +43,15 @@ class CudaBackend {
   virtual std::string arch() const = 0;
   // kBf16 only: kExact is UNIMPLEMENTED.
   virtual OpenSession Sessions(const CudaSessionKind& kind = {}) = 0;
-  // On scratch v2, paged. Errors: those of the allocator, and a config that the kernels do not take.
-  virtual StatusOr<std::unique_ptr<GeneratedDraft>> Generate(const DrafterConfig& config,
-                                                             const DataGenerator& generator,
-                                                             const SessionLimits& limits) = 0;
+  // Both on scratch v2, paged; on weights that are generated on the device, and on those of a
+  // checkpoint, which need not outlive the call. Errors: those of the allocator, and a config that
+  // the kernels do not take.
+  virtual StatusOr<std::unique_ptr<TimedDraft>> Generate(const DrafterConfig& config,
+                                                         const DataGenerator& generator,
+                                                         const SessionLimits& limits) = 0;
+  virtual StatusOr<std::unique_ptr<TimedDraft>> Upload(const DrafterConfig& config,
+                                                       const DrafterWeights& weights,
+                                                       const SessionLimits& limits) = 0;
   virtual RunOperation Operations() = 0;
 };
 

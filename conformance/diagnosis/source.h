@@ -1,9 +1,6 @@
 // Where a diagnosis takes config, weights and inputs from: a case folder, or the files of a real
 // drafter and its target.
-//
-// A real drafter's checkpoint carries neither the embedding nor the LM head; they come from the
-// target's, under the names public checkpoints use, and a target without lm_head.weight ties it to
-// its embedding. Errors are those of the loaders: file, key or tensor, expected, found.
+// Errors are those of the loaders: file, key or tensor, expected, found.
 #ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_SOURCE_H_
 #define DRAFTMARK_CONFORMANCE_DIAGNOSIS_SOURCE_H_
 
@@ -12,7 +9,6 @@
 #include "conformance/plain/forward.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
-#include "src/tensor/safetensors.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
@@ -40,9 +36,6 @@ struct DiagnosisInputs {
   plain::Bands bands;
 };
 StatusOr<DiagnosisInputs> LoadDiagnosisInputs(const DiagnosisPaths& paths);
-
-// Lets a drafter read the embedding and the LM head of its target where it has none of its own.
-Status AdoptTargetTensors(const Checkpoint& target, Checkpoint& drafter);
 
 }  // namespace draftmark
 

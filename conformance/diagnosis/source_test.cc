@@ -1,4 +1,4 @@
-// Inputs files, and checkpoints that share the target's embedding.
+// Inputs files.
 #include "conformance/diagnosis/source.h"
 
 #include "conformance/diagnosis/inputs.h"
@@ -91,52 +91,6 @@ TEST_F(SourceTest, InputsThatDoNotFitAreRefused) {
   DumpWriter none;
   none.Add("fc", DType::kF32, {1}, {0});
   ExpectRefused(none, "found none of them in 1 tensors");
-}
-
-class TargetTest : public ::testing::Test {
- protected:
-  Checkpoint Open(const std::string& name, const std::vector<std::string>& tensors) {
-    DumpWriter writer;
-    for (const std::string& tensor : tensors)
-      writer.Add(tensor, DType::kBF16, {1}, {static_cast<double>(tensor.size())});
-    EXPECT_THAT(writer.Write(folder_.Path(name)), IsOk());
-    return Checkpoint::Open(folder_.Path(name)).value();
-  }
-  static double Value(const Checkpoint& checkpoint, const std::string& name) {
-    return ToDoubles(checkpoint.Get(name).value()).value()[0];
-  }
-  const TestFolder folder_;
-};
-
-TEST_F(TargetTest, EmbeddingAndHeadComeFromTheTarget) {
-  Checkpoint drafter = Open("d.safetensors", {"fc.weight"});
-  const Checkpoint target =
-      Open("t.safetensors", {"model.embed_tokens.weight", "lm_head.weight", "model.norm.weight"});
-  ASSERT_THAT(AdoptTargetTensors(target, drafter), IsOk());
-  EXPECT_EQ(Value(drafter, "embed_tokens.weight"), 25);
-  EXPECT_EQ(Value(drafter, "lm_head.weight"), 14);
-  EXPECT_FALSE(drafter.Has("model.norm.weight"));
-}
-
-TEST_F(TargetTest, ATiedTargetLendsItsEmbeddingTwice) {
-  Checkpoint drafter = Open("d.safetensors", {"fc.weight"});
-  const Checkpoint target = Open("t.safetensors", {"language_model.model.embed_tokens.weight"});
-  ASSERT_THAT(AdoptTargetTensors(target, drafter), IsOk());
-  EXPECT_EQ(Value(drafter, "embed_tokens.weight"), Value(drafter, "lm_head.weight"));
-}
-
-TEST_F(TargetTest, TheDraftersOwnTensorsStay) {
-  Checkpoint drafter = Open("d.safetensors", {"model.embed_tokens.weight", "lm_head.weight"});
-  const Checkpoint target = Open("t.safetensors", {"embed_tokens.weight"});
-  ASSERT_THAT(AdoptTargetTensors(target, drafter), IsOk());
-  EXPECT_FALSE(drafter.Has("embed_tokens.weight"));
-}
-
-TEST_F(TargetTest, ATargetWithoutEmbeddingIsRefused) {
-  Checkpoint drafter = Open("d.safetensors", {"fc.weight"});
-  const Checkpoint target = Open("t.safetensors", {"lm_head.weight"});
-  EXPECT_THAT(AdoptTargetTensors(target, drafter),
-              StatusIs(StatusCode::kNotFound, HasSubstr("model.embed_tokens.weight")));
 }
 
 }  // namespace

@@ -41,9 +41,10 @@ std::string StepText(const DraftReport& report, const DraftOptions& options, std
 }
 
 std::string WeightsText(const DraftReport& report, const DraftOptions& options) {
-  return fmt::format("{} {}{}: weights generated in {:.1f} s\n",
+  return fmt::format("{} {}{}: weights {} in {:.1f} s\n",
                      options.entry.empty() ? options.config : options.entry, options.precision,
-                     report.device.empty() ? "" : " on " + report.device, report.weights_seconds);
+                     report.device.empty() ? "" : " on " + report.device,
+                     options.weights.empty() ? "generated" : "loaded", report.weights_seconds);
 }
 
 std::string MemoryText(const DraftReport& report) {
@@ -60,6 +61,7 @@ OrderedJson ReportJson(const DraftReport& report, const DraftOptions& options) {
   OrderedJson json = {{"case", report.case_id},
                       {"entry", options.entry},
                       {"precision", options.precision},
+                      {"weights", options.weights.empty() ? "generated" : options.weights},
                       {"weights_seconds", report.weights_seconds},
                       {"peak_gigabytes", PeakGigabytes()}};
   if (!report.device.empty()) json["device"] = report.device;
@@ -111,18 +113,26 @@ void AddDraftCommand(CLI::App& app, CommandContext& context) {
   auto parsed = std::make_shared<Parsed>();
   DraftOptions& options = parsed->draft;
   CLI::App* const command = app.add_subcommand(
-      "draft", "Run a drafter of any size on generated weights; --check recomputes every stage");
+      "draft",
+      "Run a drafter of any size on generated weights or a checkpoint's; --check recomputes every "
+      "stage");
   command->add_option("CONFIG", options.config, "config.json of a drafter, or a catalogue")
       ->required();
   command->add_option("--entry", options.entry, "Name of the entry in a catalogue");
+  command->add_option(
+      "--weights", options.weights,
+      "The drafter's checkpoint in Hugging Face layout: file, index or folder; default: generated");
+  command->add_option(
+      "--target-weights", options.target_weights,
+      "The target's checkpoint, for the embedding and the LM head that a drafter shares with it");
   command
       ->add_option("--backend", options.backend,
                    "Who computes: the reference on the CPU, or the CUDA kernels on the first GPU, "
-                   "where the weights are generated as well")
+                   "where weights are generated as well")
       ->check(CLI::IsMember({"reference", "cuda"}))
       ->capture_default_str();
   AddU64Option(*command, "--context", options.context, "Context rows of the first step (64)");
-  AddU64Option(*command, "--seed", options.seed, "Of weights and inputs (1)");
+  AddU64Option(*command, "--seed", options.seed, "Of generated weights and of inputs (1)");
   AddU64Option(*command, "--bands", options.bands,
                "Sequences that are drafted together, 1 to 64 (1)");
   CLI::Option* const gamma =

@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "tools/commands/draft/generated_checkpoint.h"
 #include "tools/commands/run_command.h"
 
 namespace draftmark {
@@ -78,6 +79,54 @@ TEST(DraftCommandTest, TheSeedDecides) {
             first["steps"][0]["draft_tokens"]);
   EXPECT_NE(DraftJson(kTiny[0], {"--seed", "2"})["steps"][0]["draft_tokens"],
             first["steps"][0]["draft_tokens"]);
+}
+
+// The same weights from files: the same drafts.
+TEST(DraftCommandTest, ACheckpointOfHuggingFaceLayout) {
+  for (const char* const entry : kTiny) {
+    SCOPED_TRACE(entry);
+    const TestFolder folder;
+    const CheckpointFiles files = WriteGeneratedCheckpoint(folder, kCatalogue, entry, 1);
+    const std::vector<std::string> options = {"--weights", files.drafter, "--target-weights",
+                                              files.target};
+    const Json generated = DraftJson(entry);
+    Json loaded = DraftJson(entry, options);
+    for (const std::size_t s : {0u, 1u}) {
+      EXPECT_EQ(loaded["steps"][s]["draft_tokens"], generated["steps"][s]["draft_tokens"]);
+    }
+    EXPECT_EQ(generated["weights"], "generated");
+    EXPECT_EQ(loaded["weights"], files.drafter);
+    // The seed is that of the inputs alone.
+    const CommandResult checked =
+        Draft(entry, {options[0], options[1], options[2], options[3], "--seed", "2", "--check"});
+    EXPECT_EQ(checked.code, 0) << checked.err;
+    EXPECT_THAT(checked.out, AllOf(HasSubstr(": weights loaded in "),
+                                   HasSubstr(" checked: all within their bounds\n")));
+  }
+}
+
+TEST(DraftCommandTest, ACheckpointThatDoesNotFitIsOneSentence) {
+  const TestFolder folder;
+  const CheckpointFiles files = WriteGeneratedCheckpoint(folder, kCatalogue, kTiny[0], 1);
+  ASSERT_THAT(WriteTextFile(folder.Path("short.safetensors"), "\x08"), IsOk());
+  const std::string absent = folder.Path("absent.safetensors");
+  for (const auto& [weights, target, message] :
+       {std::tuple(files.drafter, std::string(), "embed_tokens.weight is absent"),
+        std::tuple(files.target, files.target, "fc.weight"),
+        std::tuple(absent, files.target, "absent.safetensors"),
+        std::tuple(files.drafter, absent, "absent.safetensors"),
+        std::tuple(folder.Path("short.safetensors"), files.target, "short.safetensors")}) {
+    const CommandResult result =
+        Draft(kTiny[0], {"--weights", weights, "--target-weights", target});
+    EXPECT_EQ(result.code, 2) << message;
+    EXPECT_THAT(result.err, AllOf(StartsWith("draftmark: "), HasSubstr(message)));
+    EXPECT_THAT(result.out, IsEmpty());
+  }
+  // Of another drafter.
+  EXPECT_THAT(Draft(kTiny[2], {"--weights", files.drafter, "--target-weights", files.target}).err,
+              AllOf(HasSubstr(files.drafter), HasSubstr("expected")));
+  EXPECT_EQ(Draft(kTiny[0], {"--target-weights", files.target}).err,
+            "draftmark: --target-weights: expected --weights with the drafter's own\n");
 }
 
 TEST(DraftCommandTest, BandsDraftTheirOwnBlocks) {

@@ -7,6 +7,7 @@
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
 #include "src/cuda/gpu_test.h"
+#include "tools/commands/draft/generated_checkpoint.h"
 #include "tools/commands/run_program.h"
 
 namespace draftmark {
@@ -64,6 +65,26 @@ TEST_F(DraftCudaTest, AReplayDraftsWhatTheStagesShow) {
         EXPECT_LT(replayed["steps"][s]["seconds"], 10) << "no seconds";
       }
     }
+  }
+}
+
+// The same weights from files as from the device's generator.
+TEST_F(DraftCudaTest, ACheckpointOfHuggingFaceLayout) {
+  for (const char* const entry : kTiny) {
+    SCOPED_TRACE(entry);
+    const TestFolder folder;
+    const CheckpointFiles files = WriteGeneratedCheckpoint(folder, kCatalogue, entry, 1);
+    const Json loaded =
+        DraftJson(entry, {"--weights", files.drafter, "--target-weights", files.target});
+    const Json generated = DraftJson(entry, {});
+    EXPECT_EQ(loaded["device_bytes"], generated["device_bytes"]);
+    for (const std::size_t s : {0u, 1u}) {
+      EXPECT_EQ(loaded["steps"][s]["draft_tokens"], generated["steps"][s]["draft_tokens"]);
+    }
+    EXPECT_EQ(
+        Draft(entry, {"--weights", files.drafter, "--target-weights", files.target, "--check"})
+            .code,
+        0);
   }
 }
 

@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "conformance/cuda/cuda_backend.h"
-#include "conformance/drafts/run_case.h"
 #include "conformance/golden/draft_specs.h"
 #include "conformance/plain/tapped_stages.h"
+#include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
+#include "src/cases/generated_data.h"
 #include "src/config/config_file.h"
 #include "src/config/drafter_entry.h"
+#include "src/reference/session.h"
+#include "src/weights/drafter_checkpoint.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
@@ -112,6 +115,9 @@ class Run {
       return InvalidArgumentError(
           "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
     }
+    if (options_.weights.empty() && !options_.target_weights.empty()) {
+      return InvalidArgumentError("--target-weights: expected --weights with the drafter's own");
+    }
     DM_RETURN_IF_ERROR(CheckRange("--context", options_.context, 0, kMostContext));
     DM_RETURN_IF_ERROR(CheckRange("--bands", options_.bands, 1, kMostBands));
     return options_.gamma ? CheckRange("--gamma", *options_.gamma, 2, kMostGamma) : OkStatus();
@@ -119,22 +125,33 @@ class Run {
   Precision precision() const {
     return options_.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
   }
+  bool generates() const { return options_.weights.empty(); }
   // The GPU generates its own.
-  bool needs_host_weights() const { return !on_gpu_ || options_.check; }
+  bool needs_host_weights() const { return !generates() || !on_gpu_ || options_.check; }
 
   Status MakeCases(const std::vector<Json>& configs) {
-    watch_.Lap();
-    for (std::size_t band = 0; band < configs.size(); ++band) {
-      // One band's weights are all bands' weights.
-      DM_ASSIGN_OR_RETURN(DrafterCase one,
-                          band == 0 && needs_host_weights()
-                              ? DrafterCase::WithoutStages(configs[band], options_.config)
-                              : DrafterCase::WithoutWeights(configs[band], options_.config));
+    for (const Json& config : configs) {
+      DM_ASSIGN_OR_RETURN(DrafterCase one, DrafterCase::WithoutWeights(config, options_.config));
       cases_.push_back(std::move(one));
     }
+    watch_.Lap();
+    if (needs_host_weights()) DM_RETURN_IF_ERROR(MakeWeights(cases_.front()));
     report_.weights_seconds = watch_.Lap();
     report_.case_id = cases_.front().id().ToString();
     report_.gamma = cases_.front().gamma();
+    return OkStatus();
+  }
+
+  Status MakeWeights(const DrafterCase& first) {
+    DM_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                        generates()
+                            ? GenerateCheckpoint(first.config(), *first.generator(),
+                                                 JoinPath(options_.config, "model.safetensors"))
+                            : OpenDrafterCheckpoint(options_.weights, options_.target_weights));
+    DM_ASSIGN_OR_RETURN(DrafterWeights weights,
+                        LoadDrafterWeights(first.config(), std::make_shared<const Checkpoint>(
+                                                               std::move(checkpoint))));
+    weights_ = std::make_shared<const DrafterWeights>(std::move(weights));
     return OkStatus();
   }
 
@@ -147,37 +164,38 @@ class Run {
                                   .ctx_window = std::min(context, kContextRowsPerPass),
                                   .gamma = first.gamma()};
     if (!on_gpu_) {
-      DM_ASSIGN_OR_RETURN(reference_, OpenReferenceForCase(first, limits, precision()));
+      DM_ASSIGN_OR_RETURN(reference_, reference::OpenReferenceSession(first.config(), weights_,
+                                                                      limits, precision()));
       return OkStatus();
     }
     watch_.Lap();
-    DM_ASSIGN_OR_RETURN(generated_, cuda_->Generate(first.config(), *first.generator(), limits));
-    report_.weights_seconds = watch_.Lap();
-    report_.device_bytes = generated_->memory();
-    return options_.check ? OkStatus() : generated_->Prepare(first.gamma(), options_.bands);
+    DM_ASSIGN_OR_RETURN(timed_, generates()
+                                    ? cuda_->Generate(first.config(), *first.generator(), limits)
+                                    : cuda_->Upload(first.config(), *weights_, limits));
+    report_.weights_seconds = watch_.Lap() + (generates() ? 0 : report_.weights_seconds);
+    report_.device_bytes = timed_->memory();
+    return options_.check ? OkStatus() : timed_->Prepare(first.gamma(), options_.bands);
   }
 
   Status OpenOracles() {
     if (!options_.check) return OkStatus();
-    const DrafterCase& first = cases_.front();
-    DM_ASSIGN_OR_RETURN(weights_, LoadDrafterWeights(first.config(), first.checkpoint()));
     for (const DrafterCase& one : cases_) {
       DM_ASSIGN_OR_RETURN(
           std::unique_ptr<LocalOracle> oracle,
-          LocalOracle::Open(one, weights_, precision(),
+          LocalOracle::Open(one, *weights_, precision(),
                             on_gpu_ ? Accumulation::kFloat32 : Accumulation::kFloat64));
       oracles_.push_back(std::move(oracle));
     }
     return OkStatus();
   }
 
-  DraftSession& session() { return on_gpu_ ? generated_->session() : *reference_; }
+  DraftSession& session() { return on_gpu_ ? timed_->session() : *reference_; }
 
   // Also measures the time.
   StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,
                                              StageSink* sink, double& seconds) {
     if (on_gpu_) {
-      DM_ASSIGN_OR_RETURN(TimedBlocks timed, generated_->Propose(requests, sink));
+      DM_ASSIGN_OR_RETURN(TimedBlocks timed, timed_->Propose(requests, sink));
       seconds = timed.milliseconds / 1e3;
       return std::move(timed.blocks);
     }
@@ -225,12 +243,12 @@ class Run {
   const OnDraftProgress& on_progress_;
   const bool on_gpu_;
   Stopwatch watch_;
-  std::vector<DrafterCase> cases_;  // by band
-  DrafterWeights weights_;          // of the oracles
+  std::vector<DrafterCase> cases_;                 // by band
+  std::shared_ptr<const DrafterWeights> weights_;  // on the host, where it needs them
   std::vector<std::unique_ptr<LocalOracle>> oracles_;
   std::unique_ptr<DraftSession> reference_;
   std::unique_ptr<CudaBackend> cuda_;
-  std::unique_ptr<GeneratedDraft> generated_;  // of cuda_
+  std::unique_ptr<TimedDraft> timed_;  // of cuda_
   DraftReport report_;
 };
 

@@ -1,7 +1,6 @@
-// A drafter of any size on the GPU, on weights that are generated there: what `draftmark draft`
-// runs. Belongs to the backend that opened it (cuda_backend.h), which must outlive it.
-#ifndef DRAFTMARK_CONFORMANCE_CUDA_GENERATED_DRAFT_H_
-#define DRAFTMARK_CONFORMANCE_CUDA_GENERATED_DRAFT_H_
+// A drafter of any size on the GPU, with its times and memory: what `draftmark draft` runs. Belongs to the backend that opened it (cuda_backend.h), which must outlive it.
+#ifndef DRAFTMARK_CONFORMANCE_CUDA_TIMED_DRAFT_H_
+#define DRAFTMARK_CONFORMANCE_CUDA_TIMED_DRAFT_H_
 
 #include <cstdint>
 #include <span>
@@ -28,9 +27,9 @@ struct TimedBlocks {
   double milliseconds = 0;
 };
 
-class GeneratedDraft {
+class TimedDraft {
  public:
-  virtual ~GeneratedDraft() = default;
+  virtual ~TimedDraft() = default;
 
   // For AppendContext and what else is not timed.
   virtual DraftSession& session() = 0;
@@ -45,4 +44,4 @@ class GeneratedDraft {
 
 }  // namespace draftmark
 
-#endif  // DRAFTMARK_CONFORMANCE_CUDA_GENERATED_DRAFT_H_
+#endif  // DRAFTMARK_CONFORMANCE_CUDA_TIMED_DRAFT_H_
