@@ -2,6 +2,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/file_system.h"
@@ -26,6 +27,26 @@ TEST(PrintJsonTest, BytesThatAreNotUtf8AreReplaced) {
   std::ostringstream out;
   PrintJson(out, json);
   EXPECT_EQ(Json::parse(out.str())[0], "a\xEF\xBF\xBD");
+}
+
+TEST(RunDraftmarkTest, AMisspeltSubcommandIsNamed) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"verifi"}, {"verifi", "--backend", "cuda"}, {"golden", "verifi"}}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(RunDraftmark(arguments, out, err), kExitError);
+    EXPECT_EQ(err.str(),
+              "draftmark: verifi: no such subcommand\nRun with --help for more information.\n");
+    EXPECT_EQ(out.str(), "");
+  }
+  const auto error = [](std::vector<std::string> arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(RunDraftmark(std::move(arguments), out, err), kExitError);
+    return err.str();
+  };
+  EXPECT_THAT(error({"draft", "--frob"}), testing::HasSubstr("CONFIG is required\n"));
+  EXPECT_EQ(error({}), "A subcommand is required\nRun with --help for more information.\n");
 }
 
 // Every subcommand that prints the name of its file.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 
 #include "src/cases/generated_data.h"
 #include "tools/commands/command.h"
@@ -24,6 +25,17 @@ constexpr char kCompiler[] = "clang";
 #else
 constexpr char kCompiler[] = "gcc";
 #endif
+
+// The word where a subcommand should be, for which CLI11 only says that one is missing; else empty.
+std::string MisspeltSubcommand(const CLI::App& app) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  if (last->get_require_subcommand_min() == 0) return "";
+  for (const std::string& word : app.remaining(/*recurse=*/true)) {
+    if (!word.starts_with('-')) return word;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -49,6 +61,12 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
+    if (const std::string word = MisspeltSubcommand(app);
+        error.get_exit_code() != 0 && !word.empty()) {
+      err << fmt::format(
+          "draftmark: {}: no such subcommand\nRun with --help for more information.\n", word);
+      return kExitError;
+    }
     // --help arrives as an "error" with code 0; everything else is wrong usage.
     const int code = app.exit(error, out, err);
     return code == 0 ? kExitGood : kExitError;
