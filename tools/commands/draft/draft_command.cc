@@ -119,12 +119,19 @@ void AddDraftCommand(CLI::App& app, CommandContext& context) {
   command->add_option("CONFIG", options.config, "config.json of a drafter, or a catalogue")
       ->required();
   command->add_option("--entry", options.entry, "Name of the entry in a catalogue");
-  command->add_option(
-      "--weights", options.weights,
-      "The drafter's checkpoint in Hugging Face layout: file, index or folder; default: generated");
-  command->add_option(
-      "--target-weights", options.target_weights,
-      "The target's checkpoint, for the embedding and the LM head that a drafter shares with it");
+  // "$FOLDER" that is not set must not fall back to generated weights.
+  const CLI::Validator not_empty([](std::string& path) { return path.empty() ? "empty path" : ""; },
+                                 "");
+  command
+      ->add_option("--weights", options.weights,
+                   "The drafter's checkpoint in Hugging Face layout: file, index or folder; "
+                   "default: generated")
+      ->check(not_empty);
+  command
+      ->add_option("--target-weights", options.target_weights,
+                   "The target's checkpoint, for the embedding and the LM head that a drafter "
+                   "shares with it")
+      ->check(not_empty);
   command
       ->add_option("--backend", options.backend,
                    "Who computes: the reference on the CPU, or the CUDA kernels on the first GPU, "

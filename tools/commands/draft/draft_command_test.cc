@@ -116,10 +116,17 @@ TEST(DraftCommandTest, ACheckpointThatDoesNotFitIsOneSentence) {
         std::tuple(absent, files.target, "absent.safetensors"),
         std::tuple(files.drafter, absent, "absent.safetensors"),
         std::tuple(folder.Path("short.safetensors"), files.target, "short.safetensors")}) {
-    const CommandResult result =
-        Draft(kTiny[0], {"--weights", weights, "--target-weights", target});
+    std::vector<std::string> options = {"--weights", weights};
+    if (!target.empty()) options.insert(options.end(), {"--target-weights", target});
+    const CommandResult result = Draft(kTiny[0], options);
     EXPECT_EQ(result.code, 2) << message;
     EXPECT_THAT(result.err, AllOf(StartsWith("draftmark: "), HasSubstr(message)));
+    EXPECT_THAT(result.out, IsEmpty());
+  }
+  for (const char* const option : {"--weights", "--target-weights"}) {
+    const CommandResult result = Draft(kTiny[0], {option, ""});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr(std::string(option) + ": empty path"));
     EXPECT_THAT(result.out, IsEmpty());
   }
   // Of another drafter.
