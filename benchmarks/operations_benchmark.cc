@@ -17,18 +17,14 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "benchmarks/benchmark_gpu.h"
 #include "kernels/registry/device_operations.h"
 #include "src/base/status.h"
-#include "src/cuda/cublaslt.h"
-#include "src/cuda/cuda_allocator.h"
 #include "src/cuda/cuda_status.h"
-#include "src/cuda/device.h"
 #include "src/cuda/device_buffer.h"
-#include "src/cuda/stream.h"
 #include "src/operations/operation.h"
 #include "src/operations/registry.h"
 
@@ -81,70 +77,11 @@ constexpr std::int64_t kReplays = 30;       // measured, of one graph
 constexpr int kWarmUps = 3;                 // replays before
 constexpr std::uint64_t kMostCopies = 512;  // nodes of a graph, and allocations
 constexpr std::uint64_t kMostCopiedBytes = std::uint64_t{8} << 30;
-constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 30;  // of the bandwidth measurement
-constexpr int kCopies = 10;
-
-// What all benchmarks of the process share.
-class Gpu {
- public:
-  static StatusOr<std::unique_ptr<Gpu>> Create() {
-    auto gpu = std::make_unique<Gpu>();
-    DM_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ListDevices());
-    gpu->info = devices.front();
-    DM_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
-    gpu->stream.emplace(std::move(stream));
-    DM_ASSIGN_OR_RETURN(CudaEvent start, CudaEvent::Create(CudaEvent::Timing::kOn));
-    DM_ASSIGN_OR_RETURN(CudaEvent stop, CudaEvent::Create(CudaEvent::Timing::kOn));
-    gpu->start.emplace(std::move(start));
-    gpu->stop.emplace(std::move(stop));
-    DM_ASSIGN_OR_RETURN(gpu->cublaslt, CublasLt::Create());
-    DM_RETURN_IF_ERROR(gpu->MeasureCopies());
-    return gpu;
-  }
-
-  // Seconds on the GPU that `enqueue` takes.
-  template <typename F>
-  StatusOr<double> Seconds(const F& enqueue) {
-    DM_RETURN_IF_ERROR(start->Record(stream->get()));
-    DM_RETURN_IF_ERROR(enqueue());
-    DM_RETURN_IF_ERROR(stop->Record(stream->get()));
-    DM_RETURN_IF_ERROR(stop->Wait());
-    DM_ASSIGN_OR_RETURN(const double milliseconds, stop->MillisecondsSince(*start));
-    return milliseconds / 1e3;
-  }
-
-  DeviceInfo info;
-  CudaAllocator allocator;
-  std::optional<CudaStream> stream;
-  std::optional<CudaEvent> start;
-  std::optional<CudaEvent> stop;
-  std::unique_ptr<CublasLt> cublaslt;
-  double copy_bytes_per_second = 0;  // read and written together
-
- private:
-  Status MeasureCopies() {
-    DM_ASSIGN_OR_RETURN(const DeviceBuffer source,
-                        DeviceBuffer::Create(allocator, {.bytes = kCopyBytes, .tag = "copy"}));
-    DM_ASSIGN_OR_RETURN(const DeviceBuffer target,
-                        DeviceBuffer::Create(allocator, {.bytes = kCopyBytes, .tag = "copy"}));
-    const auto copy = [&] {
-      for (int i = 0; i < kCopies; ++i) {
-        DM_RETURN_IF_ERROR(
-            CopyOnDevice(target.address(), source.address(), kCopyBytes, stream->get()));
-      }
-      return OkStatus();
-    };
-    DM_RETURN_IF_ERROR(copy());  // warms up clocks and page tables
-    DM_ASSIGN_OR_RETURN(const double seconds, Seconds(copy));
-    copy_bytes_per_second = 2.0 * kCopies * static_cast<double>(kCopyBytes) / seconds;
-    return OkStatus();
-  }
-};
 
 // One case on the GPU: copies of its operands, and a graph that launches each once.
 class RotatedCase {
  public:
-  RotatedCase(Gpu& gpu, OperationCase c) : gpu_(gpu), c_(std::move(c)) {}
+  RotatedCase(BenchmarkGpu& gpu, OperationCase c) : gpu_(gpu), c_(std::move(c)) {}
   RotatedCase(const RotatedCase&) = delete;
   RotatedCase& operator=(const RotatedCase&) = delete;
   ~RotatedCase() {
@@ -159,26 +96,28 @@ class RotatedCase {
     DM_ASSIGN_OR_RETURN(const OperandSet operands, MakeOperands(c_));
     std::uint64_t bytes = 0;
     for (const Operand& operand : operands.operands()) bytes += operand.bytes.size();
-    const std::uint64_t wanted = 2 * static_cast<std::uint64_t>(gpu_.info.l2_bytes) / traffic_ + 1;
+    const std::uint64_t wanted =
+        2 * static_cast<std::uint64_t>(gpu_.info().l2_bytes) / traffic_ + 1;
     const std::uint64_t copies =
         std::max<std::uint64_t>(1, std::min({wanted, kMostCopies, kMostCopiedBytes / bytes}));
     cold_ = copies >= wanted;
     for (std::uint64_t i = 0; i < copies; ++i) {
-      DM_ASSIGN_OR_RETURN(kernels::DeviceOperands copy,
-                          kernels::DeviceOperands::Upload(
-                              operands, gpu_.allocator, gpu_.stream->get(), {.guard_bytes = 256}));
+      DM_ASSIGN_OR_RETURN(
+          kernels::DeviceOperands copy,
+          kernels::DeviceOperands::Upload(operands, gpu_.allocator(), gpu_.stream().get(),
+                                          {.guard_bytes = 256}));
       copies_.push_back(std::move(copy));
     }
-    DM_ASSIGN_OR_RETURN(
-        workspace_, DeviceBuffer::Create(gpu_.allocator, {.bytes = operation_->workspace_bytes(c_),
+    DM_ASSIGN_OR_RETURN(workspace_, DeviceBuffer::Create(gpu_.allocator(),
+                                                         {.bytes = operation_->workspace_bytes(c_),
                                                           .tag = "workspace"}));
     // Outside of the graph first: code is loaded, and the library chooses its algorithm.
     DM_RETURN_IF_ERROR(Launch(copies_.front()));
-    DM_RETURN_IF_ERROR(gpu_.stream->Synchronize());
+    DM_RETURN_IF_ERROR(gpu_.stream().Synchronize());
     return Capture();
   }
 
-  Status Replay() { return CudaStatus(cudaGraphLaunch(program_, gpu_.stream->get()), "replay"); }
+  Status Replay() { return CudaStatus(cudaGraphLaunch(program_, gpu_.stream().get()), "replay"); }
 
   std::uint64_t traffic() const { return traffic_; }
   double flops() const { return c_.operation->flops(c_.keys); }
@@ -190,12 +129,12 @@ class RotatedCase {
     return operation_->launch(c_, operands,
                               {.workspace = workspace_.address().value,
                                .workspace_bytes = workspace_.bytes(),
-                               .cublaslt = gpu_.cublaslt.get(),
-                               .stream = gpu_.stream->get()});
+                               .cublaslt = gpu_.cublaslt(),
+                               .stream = gpu_.stream().get()});
   }
 
   Status Capture() {
-    const cudaStream_t stream = gpu_.stream->get();
+    const cudaStream_t stream = gpu_.stream().get();
     DM_RETURN_IF_ERROR(CudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
                                   "begin of capture"));
     Status launched;
@@ -208,7 +147,7 @@ class RotatedCase {
     return CudaStatus(cudaGraphInstantiate(&program_, graph_, 0), "cudaGraphInstantiate");
   }
 
-  Gpu& gpu_;
+  BenchmarkGpu& gpu_;
   const OperationCase c_;
   const kernels::DeviceOperation* operation_ = nullptr;
   std::vector<kernels::DeviceOperands> copies_;
@@ -219,7 +158,7 @@ class RotatedCase {
   cudaGraphExec_t program_ = nullptr;
 };
 
-Status Measure(Gpu& gpu, const OperationCase& c, benchmark::State& state) {
+Status Measure(BenchmarkGpu& gpu, const OperationCase& c, benchmark::State& state) {
   RotatedCase rotated(gpu, c);
   DM_RETURN_IF_ERROR(rotated.Prepare());
   for (int i = 0; i < kWarmUps; ++i) DM_RETURN_IF_ERROR(rotated.Replay());
@@ -236,7 +175,7 @@ Status Measure(Gpu& gpu, const OperationCase& c, benchmark::State& state) {
   const auto traffic = static_cast<double>(rotated.traffic());
   state.counters["bytes/s"] = rate(traffic);
   state.counters["flops/s"] = rate(rotated.flops());
-  state.counters["copy_share"] = rate(traffic / gpu.copy_bytes_per_second);
+  state.counters["copy_share"] = rate(traffic / gpu.copy_bytes_per_second());
   state.counters["copies"] = static_cast<double>(rotated.copies());
   state.counters["cold"] = rotated.cold() ? 1 : 0;
   return status;
@@ -245,14 +184,12 @@ Status Measure(Gpu& gpu, const OperationCase& c, benchmark::State& state) {
 int Main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const StatusOr<std::unique_ptr<Gpu>> gpu = Gpu::Create();
+  const StatusOr<std::unique_ptr<BenchmarkGpu>> gpu = BenchmarkGpu::Create();
   if (!gpu.ok()) {
     std::cerr << gpu.status().ToString() << "\n";
-    return 1;
+    return 2;
   }
-  benchmark::AddCustomContext("gpu", (*gpu)->info.Describe());
-  benchmark::AddCustomContext("copy_bytes_per_second",
-                              std::to_string((*gpu)->copy_bytes_per_second));
+  (*gpu)->AddContext();
   for (const std::string_view id : kCases) {
     StatusOr<OperationCase> c = FindCase(id);
     if (!c.ok()) {

@@ -17,6 +17,45 @@
 namespace draftmark {
 namespace {
 
+class OnDevice final : public GeneratedDraft {
+ public:
+  OnDevice(std::unique_ptr<kernels::CudaDraftSession> session, CudaEvent begin, CudaEvent end)
+      : session_(std::move(session)), begin_(std::move(begin)), end_(std::move(end)) {}
+
+  DraftSession& session() override { return *session_; }
+  Status Prepare(std::uint64_t width, std::uint64_t bands) override {
+    return session_->Prepare(width, bands);
+  }
+  DeviceBytes memory() const override {
+    const kernels::SessionMemory memory = session_->memory();
+    return {.weights = memory.weights,
+            .cache = memory.cache,
+            .scratch = memory.scratch,
+            .workspace = memory.workspace};
+  }
+
+  StatusOr<TimedBlocks> Propose(std::span<const BlockRequest> requests, StageSink* sink) override {
+    TimedBlocks timed;
+    const cudaStream_t stream = session_->parts().stream;
+    DM_RETURN_IF_ERROR(begin_.Record(stream));
+    if (sink != nullptr) {
+      DM_ASSIGN_OR_RETURN(timed.blocks, session_->Propose(requests, sink));
+      DM_RETURN_IF_ERROR(end_.Record(stream));
+    } else {
+      DM_RETURN_IF_ERROR(session_->Enqueue(requests));
+      DM_RETURN_IF_ERROR(end_.Record(stream));
+      DM_ASSIGN_OR_RETURN(timed.blocks, session_->Collect());
+    }
+    DM_RETURN_IF_ERROR(end_.Wait());
+    DM_ASSIGN_OR_RETURN(timed.milliseconds, end_.MillisecondsSince(begin_));
+    return timed;
+  }
+
+ private:
+  const std::unique_ptr<kernels::CudaDraftSession> session_;
+  CudaEvent begin_, end_;
+};
+
 class FirstDevice final : public CudaBackend {
  public:
   FirstDevice(DeviceInfo device, CudaStream stream, std::unique_ptr<CublasLt> library)
@@ -31,6 +70,19 @@ class FirstDevice final : public CudaBackend {
     return
         [this, kind](const DrafterCase& drafter_case, const SessionLimits& limits,
                      Precision precision) { return Open(drafter_case, limits, precision, kind); };
+  }
+
+  StatusOr<std::unique_ptr<GeneratedDraft>> Generate(const DrafterConfig& config,
+                                                     const DataGenerator& generator,
+                                                     const SessionLimits& limits) override {
+    DM_ASSIGN_OR_RETURN(auto weights, kernels::DraftWeights::Generate(config, generator, allocator_,
+                                                                      stream_.get()));
+    DM_ASSIGN_OR_RETURN(auto session, kernels::OpenCudaSession(config, std::move(weights), limits,
+                                                               allocator_, library_.get()));
+    DM_ASSIGN_OR_RETURN(CudaEvent begin, CudaEvent::Create(CudaEvent::Timing::kOn));
+    DM_ASSIGN_OR_RETURN(CudaEvent end, CudaEvent::Create(CudaEvent::Timing::kOn));
+    return std::unique_ptr<GeneratedDraft>(
+        std::make_unique<OnDevice>(std::move(session), std::move(begin), std::move(end)));
   }
 
   RunOperation Operations() override {

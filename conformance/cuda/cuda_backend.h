@@ -13,9 +13,12 @@
 #include <memory>
 #include <string>
 
+#include "conformance/cuda/generated_draft.h"
 #include "conformance/drafts/run_case.h"
 #include "conformance/operations/check_operation.h"
 #include "src/base/status.h"
+#include "src/cases/generated_data.h"
+#include "src/config/drafter_config.h"
 #include "src/cuda/device.h"
 
 namespace draftmark {
@@ -39,6 +42,10 @@ class CudaBackend {
   virtual std::string arch() const = 0;
   // kBf16 only: kExact is UNIMPLEMENTED.
   virtual OpenSession Sessions(const CudaSessionKind& kind = {}) = 0;
+  // On scratch v2, paged. Errors: those of the allocator, and a config that the kernels do not take.
+  virtual StatusOr<std::unique_ptr<GeneratedDraft>> Generate(const DrafterConfig& config,
+                                                             const DataGenerator& generator,
+                                                             const SessionLimits& limits) = 0;
   virtual RunOperation Operations() = 0;
 };
 

@@ -34,13 +34,15 @@ std::string CaseReport::Signature() const {
 }
 
 std::string ReproductionLine(const CaseReport& report) {
-  return fmt::format("draftmark verify {} --backend {} --precision {}", report.directory,
-                     report.backend, PrecisionName(report.precision));
+  return fmt::format("draftmark verify {} --backend {} --precision {}{}", report.directory,
+                     report.backend, PrecisionName(report.precision),
+                     report.scratch.empty() ? "" : " --scratch " + report.scratch);
 }
 
 std::string ReportText(const CaseReport& report) {
   const std::string head =
-      fmt::format("{} {} {}", report.id, report.backend, PrecisionName(report.precision));
+      fmt::format("{} {} {}{}", report.id, report.backend, PrecisionName(report.precision),
+                  report.scratch.empty() ? "" : " scratch " + report.scratch);
   const StageVerdict* const failure = report.FirstFailure();
   if (failure == nullptr) {
     std::string text = fmt::format("PASS {}: {} stages", head, report.verdicts.size());
@@ -68,6 +70,7 @@ OrderedJson ReportJson(const CaseReport& report) {
   json["directory"] = report.directory;
   json["backend"] = report.backend;
   json["precision"] = PrecisionName(report.precision);
+  if (!report.scratch.empty()) json["scratch"] = report.scratch;
   json["passed"] = report.FirstFailure() == nullptr;
   json["first_failure"] = nullptr;
   json["signature"] = nullptr;

@@ -58,6 +58,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   report.directory = drafter_case.directory();
   report.backend = backend.name;
   report.precision = precision;
+  report.scratch = backend.scratch;
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
   const StatusOr<std::unique_ptr<LocalOracle>> oracle =

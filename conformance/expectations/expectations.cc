@@ -99,8 +99,9 @@ std::string Expectations::OutcomeLine(const CaseRun& run, const Verdict& verdict
     default:
       what = run.signature;
   }
-  return fmt::format("{} {} {} {}: {} ({}, {}, {}, until {})\n", OutcomeName(verdict.outcome),
-                     run.id, run.backend, PrecisionName(run.precision), what, entry.reason,
+  return fmt::format("{} {} {} {}{}: {} ({}, {}, {}, until {})\n", OutcomeName(verdict.outcome),
+                     run.id, run.backend, PrecisionName(run.precision),
+                     run.scratch.empty() ? "" : " scratch " + run.scratch, what, entry.reason,
                      entry.owner, entry.link, entry.ExpiresText());
 }
 

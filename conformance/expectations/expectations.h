@@ -64,7 +64,8 @@ struct CaseRun {
   std::string id;
   Precision precision = Precision::kExact;
   std::string backend;
-  std::string signature;  // empty: it passed
+  std::string signature;     // empty: it passed
+  std::string scratch = {};  // as in --scratch, where it is not the backend's default; for the line
 };
 
 enum class Outcome {

@@ -9,13 +9,12 @@
 
 #include "kernels/draft/block_path.h"
 #include "kernels/draft/context_path.h"
+#include "kernels/draft/draft_inputs.h"
 #include "kernels/draft/pass_rows.h"
 #include "kernels/draft/session_memory.h"
 #include "kernels/draft/stage_taps.h"
 #include "kernels/draft/tail.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
-#include "kernels/row_gather/row_gather.h"
-#include "src/backend/cache_slots.h"
 #include "src/backend/sequences.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/graph.h"
@@ -23,12 +22,6 @@
 
 namespace draftmark::kernels {
 namespace {
-
-// One context row of a pass: whose it is, and its logical index.
-struct ContextRow {
-  std::size_t view = 0;  // index among the bands of the propose
-  std::uint64_t index = 0;
-};
 
 class Session final : public CudaDraftSession {
  public:
@@ -43,8 +36,8 @@ class Session final : public CudaDraftSession {
         storage_(std::move(storage)),
         parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
                storage_->pools(), std::move(rope), library, storage_->stream()},
+        inputs_(parts_, limits, storage_->inputs()),
         sequences_(limits, config, plan),
-        ring_first_(limits.max_batch, 0),
         graphs_on_(options.graphs && plan.paged) {}
 
   // What is still on the stream may use memory that the members free.
@@ -59,6 +52,14 @@ class Session final : public CudaDraftSession {
   Status Prepare(std::uint64_t width, std::uint64_t bands) override;
   Status Enqueue(std::span<const BlockRequest> requests) override;
   StatusOr<std::vector<BlockResult>> Collect() override;
+  Status Reopen(std::size_t band, std::uint64_t rows) override;
+  void TimeLaunches(CudaEvent* before, CudaEvent* behind) override {
+    before_launches_ = before;
+    behind_launches_ = behind;
+  }
+  std::uint64_t PassRows(std::uint64_t width, std::uint64_t bands) const override {
+    return kernels::PassRows(plan_, config_, width, bands);
+  }
 
   SessionMemory memory() const override;
   const SessionPlan& plan() const override { return plan_; }
@@ -70,30 +71,9 @@ class Session final : public CudaDraftSession {
   using GraphKey = std::tuple<std::uint64_t, std::uint64_t, bool>;  // width, bands, with a pass
 
   std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
-  // Where the tap row of a logical index lies, counted in rows of the accumulators.
-  std::uint64_t TapRow(std::size_t band, std::uint64_t index) const {
-    return band * limits_.max_context + (ring_first_[band] + index) % limits_.max_context;
-  }
-  template <typename T>
-  Status Upload(void* target, std::span<const T> source) const {
-    return CopyToDevice({target}, std::as_bytes(source), parts_.stream);
-  }
-  BFloat16* staging() const {
-    return parts_.workspace.tap_staging != nullptr ? parts_.workspace.tap_staging
-                                                   : parts_.scratch.precompute_in.get();
-  }
-
   // Passes outside of the graph, for tails that are longer than its pass.
   Status RunLongTails(std::vector<BandView>& views, std::uint64_t pass_rows, StageTaps* taps);
   Status RunAlone(const BandView& view, std::size_t of, StageTaps* taps);
-  // Slots and positions of a pass of `padded` rows.
-  Status WritePassInputs(InputSlot& slot, std::span<const BandView> views,
-                         std::span<const ContextRow> rows, std::uint64_t padded);
-  Status GatherTaps(InputSlot& slot, std::span<const BandView> views,
-                    std::span<const ContextRow> rows, std::uint64_t padded);
-  void FillBlockInputs(InputSlot& slot, std::span<const BandView> views,
-                       std::span<const BlockRequest> requests);
-  Status UploadBlockInputs(const InputSlot& slot, const BlockShape& shape);
   std::vector<StageTaps::PassRow> Shown(std::span<const BandView> views,
                                         std::span<const ContextRow> rows) const;
 
@@ -112,8 +92,8 @@ class Session final : public CudaDraftSession {
   const SessionPlan plan_;
   const std::unique_ptr<SessionStorage> storage_;
   const DraftParts parts_;
+  DraftInputs inputs_;
   Sequences sequences_;
-  std::vector<std::uint64_t> ring_first_;  // row of each band's accumulator that index 0 is in
   const bool graphs_on_;
   std::map<GraphKey, CudaGraph> graphs_;
   std::vector<std::size_t> enqueued_;  // bands of the last Enqueue; empty: nothing to collect
@@ -121,34 +101,21 @@ class Session final : public CudaDraftSession {
   std::vector<std::vector<double>> margins_;  // of the last propose with a sink
   std::uint64_t replays_ = 0;
   std::uint64_t eager_runs_ = 0;
+  CudaEvent* before_launches_ = nullptr;
+  CudaEvent* behind_launches_ = nullptr;
 };
 
 Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
                               std::span<const std::int32_t> positions) {
   DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
-  const std::uint64_t width = config_.tap_width();
-  std::uint64_t index = sequences_[band].positions.size();
-  for (std::size_t done = 0; done < positions.size();) {
-    // As far as the accumulator's end.
-    const std::uint64_t row = TapRow(band, index);
-    const std::uint64_t room = (band + 1) * limits_.max_context - row;
-    const std::size_t n = std::min<std::size_t>(positions.size() - done, room);
-    DM_RETURN_IF_ERROR(Upload<BFloat16>(parts_.workspace.taps + row * width,
-                                        taps.subspan(done * width, n * width)));
-    done += n;
-    index += n;
-  }
-  // The caller's memory may go away.
-  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
+  DM_RETURN_IF_ERROR(inputs_.AppendTaps(band, sequences_[band].positions.size(), taps));
   sequences_.Append(band, positions);
   return OkStatus();
 }
 
 Status Session::DropFront(std::size_t band, std::uint64_t rows) {
   DM_RETURN_IF_ERROR(sequences_.CheckDrop(band, rows));
-  if (limits_.max_context > 0) {
-    ring_first_[band] = (ring_first_[band] + rows) % limits_.max_context;
-  }
+  inputs_.DropFront(band, rows);
   sequences_.DropFront(band, rows);
   return OkStatus();
 }
@@ -156,6 +123,17 @@ Status Session::DropFront(std::size_t band, std::uint64_t rows) {
 Status Session::Reset(std::size_t band) {
   DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
   sequences_.Reset(band);
+  return OkStatus();
+}
+
+Status Session::Reopen(std::size_t band, std::uint64_t rows) {
+  DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
+  const std::uint64_t committed = sequences_[band].committed;
+  if (rows > committed) {
+    return InvalidArgumentError(fmt::format(
+        "band {}: cannot reopen {} of {} context rows in the cache", band, rows, committed));
+  }
+  sequences_.Commit(band, committed - rows);
   return OkStatus();
 }
 
@@ -172,41 +150,6 @@ std::vector<BandView> Session::ViewsOf(std::span<const BlockRequest> requests) c
   return views;
 }
 
-Status Session::WritePassInputs(InputSlot& slot, std::span<const BandView> views,
-                                std::span<const ContextRow> rows, std::uint64_t padded) {
-  for (std::uint64_t i = 0; i < padded; ++i) {
-    const bool real = i < rows.size();
-    const BandView& view = views[real ? rows[i].view : 0];
-    slot.SetSlot(i, real ? SlotOf(view.block_table, rows[i].index) : -1);
-    for (std::uint64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
-      slot.pass_positions[layer * padded + i] = real ? view.context_positions[rows[i].index] : 0;
-    }
-  }
-  DM_RETURN_IF_ERROR(Upload<std::byte>(parts_.scratch.slot_mapping_dev.value,
-                                       slot.slots.first(padded * slot.slot_bytes())));
-  // Borrowed: positions of all layers' rows lie in norm_buf.
-  return Upload<std::int32_t>(parts_.scratch.norm_buf.value,
-                              slot.pass_positions.first(padded * config_.num_hidden_layers));
-}
-
-Status Session::GatherTaps(InputSlot& slot, std::span<const BandView> views,
-                           std::span<const ContextRow> rows, std::uint64_t padded) {
-  for (std::uint64_t i = 0; i < padded; ++i) {
-    // Padding repeats a row: memory that nobody wrote is not read.
-    const ContextRow& row = rows[i < rows.size() ? i : 0];
-    slot.tap_rows[i] = static_cast<std::uint32_t>(TapRow(views[row.view].band, row.index));
-  }
-  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.workspace.tap_rows, slot.tap_rows.first(padded)));
-  return LaunchRowGather(
-      {.index = parts_.workspace.tap_rows,
-       .table = parts_.workspace.taps,
-       .out = staging(),
-       .rows = static_cast<std::int64_t>(padded),
-       .from = static_cast<std::int64_t>(limits_.max_batch * limits_.max_context),
-       .width = static_cast<std::int64_t>(config_.tap_width())},
-      parts_.stream);
-}
-
 std::vector<StageTaps::PassRow> Session::Shown(std::span<const BandView> views,
                                                std::span<const ContextRow> rows) const {
   std::vector<StageTaps::PassRow> shown;
@@ -221,21 +164,19 @@ Status Session::RunAlone(const BandView& view, std::size_t of, StageTaps* taps) 
   const std::uint64_t most = MaxPrecomputeRows(plan_.layout);
   const std::uint64_t total = view.context_positions.size();
   for (std::uint64_t index = view.committed; index < total;) {
-    // Straight from the accumulator, up to its end.
-    const std::uint64_t first = TapRow(view.band, index);
-    const std::uint64_t room = (view.band + 1) * limits_.max_context - first;
-    const std::uint64_t n = std::min({most, total - index, room});
+    // Straight from the accumulator.
+    const DraftInputs::TapRun run =
+        inputs_.RunFrom(view.band, index, std::min(most, total - index));
     std::vector<ContextRow> rows;
-    for (std::uint64_t i = 0; i < n; ++i) rows.push_back({0, index + i});
-    DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
-    DM_RETURN_IF_ERROR(WritePassInputs(*slot, {&view, 1}, rows, n));
-    DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+    for (std::uint64_t i = 0; i < run.rows; ++i) rows.push_back({0, index + i});
+    DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
+    DM_RETURN_IF_ERROR(inputs_.SendPass({&view, 1}, rows, run.rows, /*gather=*/false, *slot));
+    DM_RETURN_IF_ERROR(inputs_.Release());
     std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
     for (StageTaps::PassRow& row : shown) row.band = of;
-    const ContextPass pass = {
-        .taps = parts_.workspace.taps + first * config_.tap_width(), .rows = n, .shown = shown};
-    DM_RETURN_IF_ERROR(RunContextPass(parts_, pass, taps));
-    index += n;
+    DM_RETURN_IF_ERROR(
+        RunContextPass(parts_, {.taps = run.taps, .rows = run.rows, .shown = shown}, taps));
+    index += run.rows;
     sequences_.Commit(view.band, index);
   }
   return OkStatus();
@@ -251,39 +192,6 @@ Status Session::RunLongTails(std::vector<BandView>& views, std::uint64_t pass_ro
     views[i].committed = views[i].context_positions.size();
   }
   return OkStatus();
-}
-
-void Session::FillBlockInputs(InputSlot& slot, std::span<const BandView> views,
-                              std::span<const BlockRequest> requests) {
-  const std::uint64_t width = requests.front().tokens.size();
-  const std::uint64_t words = plan_.layout.argument_words();
-  for (std::size_t b = 0; b < requests.size(); ++b) {
-    const std::uint64_t context = views[b].context_positions.size();
-    std::copy(requests[b].tokens.begin(), requests[b].tokens.end(),
-              slot.tokens.begin() + static_cast<std::ptrdiff_t>(b * width));
-    for (std::uint64_t j = 0; j < width; ++j) {
-      slot.positions[b * width + j] =
-          static_cast<std::int32_t>(requests[b].start + static_cast<std::int64_t>(j));
-    }
-    std::uint32_t* const record = slot.records.data() + b * words;
-    record[0] = static_cast<std::uint32_t>(context + width);                   // kv_len
-    record[1] = static_cast<std::uint32_t>(context);                           // q_offset
-    if (words > 2) record[2] = static_cast<std::uint32_t>(requests[b].start);  // q_rope_pos
-    std::copy(views[b].block_table.begin(), views[b].block_table.end(),
-              slot.tables.begin() + static_cast<std::ptrdiff_t>(b * plan_.blocks_per_band));
-  }
-}
-
-Status Session::UploadBlockInputs(const InputSlot& slot, const BlockShape& shape) {
-  const std::uint64_t words = plan_.layout.argument_words();
-  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.scratch.draft_tokens_dev.value,
-                                           slot.tokens.first(shape.rows())));
-  DM_RETURN_IF_ERROR(
-      Upload<std::int32_t>(parts_.scratch.position_ids.value, slot.positions.first(shape.rows())));
-  DM_RETURN_IF_ERROR(Upload<std::uint32_t>(parts_.scratch.option_b_indirect_args_dev.value,
-                                           slot.records.first(shape.bands * words)));
-  return Upload<std::uint32_t>(parts_.workspace.block_tables,
-                               slot.tables.first(shape.bands * plan_.blocks_per_band));
 }
 
 Status Session::Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps) {
@@ -307,7 +215,7 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
   if (replay && !graphs_.contains({shape.width, shape.bands, true})) {
     DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
   }
-  const std::uint64_t padded = PassRows(plan_, shape.rows());
+  const std::uint64_t padded = PassRows(shape.width, shape.bands);
   DM_RETURN_IF_ERROR(RunLongTails(views, padded, taps));
   std::vector<ContextRow> rows;
   for (std::size_t i = 0; i < views.size(); ++i) {
@@ -316,63 +224,42 @@ Status Session::EnqueuePaged(std::vector<BandView>& views, std::span<const Block
     }
   }
   const std::vector<StageTaps::PassRow> shown = Shown(views, rows);
-  const ContextPass pass = {.taps = staging(), .rows = padded, .shown = shown};
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
+  const ContextPass pass = {.taps = inputs_.staging(), .rows = padded, .shown = shown};
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
   if (!rows.empty()) {
-    DM_RETURN_IF_ERROR(WritePassInputs(*slot, views, rows, padded));
-    DM_RETURN_IF_ERROR(GatherTaps(*slot, views, rows, padded));
+    DM_RETURN_IF_ERROR(inputs_.SendPass(views, rows, padded, /*gather=*/true, *slot));
   }
-  FillBlockInputs(*slot, views, requests);
-  DM_RETURN_IF_ERROR(UploadBlockInputs(*slot, shape));
-  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  DM_RETURN_IF_ERROR(inputs_.SendBlock(views, requests, *slot));
+  DM_RETURN_IF_ERROR(inputs_.Release());
+  if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
-    return graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream);
+    DM_RETURN_IF_ERROR(graphs_.at({shape.width, shape.bands, !rows.empty()}).Launch(parts_.stream));
+  } else {
+    ++eager_runs_;
+    DM_RETURN_IF_ERROR(Launches(shape, rows.empty() ? nullptr : &pass, taps));
   }
-  ++eager_runs_;
-  return Launches(shape, rows.empty() ? nullptr : &pass, taps);
+  return behind_launches_ == nullptr ? OkStatus() : behind_launches_->Record(parts_.stream);
 }
 
 Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& request,
                                   StageTaps* taps) {
   const std::uint64_t context = view.context_positions.size();
-  const std::uint64_t width = request.tokens.size();
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
-  std::copy(request.tokens.begin(), request.tokens.end(), slot->tokens.begin());
-  std::copy(view.context_positions.begin(), view.context_positions.end(), slot->positions.begin());
-  for (std::uint64_t j = 0; j < width; ++j) {
-    slot->positions[context + j] =
-        static_cast<std::int32_t>(request.start + static_cast<std::int64_t>(j));
-  }
-  // All rows are queries from row 0 on; block row j then stands at start + j.
-  slot->records[0] = static_cast<std::uint32_t>(context + width);
-  slot->records[1] = 0;
-  slot->records[2] =
-      static_cast<std::uint32_t>(request.start) - static_cast<std::uint32_t>(context);
-  DM_RETURN_IF_ERROR(
-      Upload<std::uint32_t>(parts_.scratch.draft_tokens_dev.value, slot->tokens.first(width)));
-  DM_RETURN_IF_ERROR(Upload<std::int32_t>(parts_.scratch.position_ids.value,
-                                          slot->positions.first(context + width)));
-  DM_RETURN_IF_ERROR(
-      Upload<std::uint32_t>(parts_.workspace.contiguous_record, slot->records.first(3)));
-  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
+  DM_RETURN_IF_ERROR(inputs_.SendContiguous(view, request, *slot));
+  DM_RETURN_IF_ERROR(inputs_.Release());
   for (std::uint64_t index = 0; index < context;) {
-    const std::uint64_t first = TapRow(view.band, index);
-    const std::uint64_t n =
-        std::min(context - index, (view.band + 1) * limits_.max_context - first);
+    const DraftInputs::TapRun run = inputs_.RunFrom(view.band, index, context - index);
     std::vector<ContextRow> rows;
-    for (std::uint64_t i = 0; i < n; ++i) rows.push_back({0, index + i});
+    for (std::uint64_t i = 0; i < run.rows; ++i) rows.push_back({0, index + i});
     const std::vector<StageTaps::PassRow> shown = Shown({&view, 1}, rows);
-    DM_RETURN_IF_ERROR(ProjectTaps(parts_,
-                                   {.taps = parts_.workspace.taps + first * config_.tap_width(),
-                                    .rows = n,
-                                    .first = index,
-                                    .shown = shown},
-                                   taps));
-    index += n;
+    DM_RETURN_IF_ERROR(ProjectTaps(
+        parts_, {.taps = run.taps, .rows = run.rows, .first = index, .shown = shown}, taps));
+    index += run.rows;
   }
   ++eager_runs_;
-  return Launches({.bands = 1, .width = width, .first = context, .paged = false}, nullptr, taps);
+  return Launches({.bands = 1, .width = request.tokens.size(), .first = context, .paged = false},
+                  nullptr, taps);
 }
 
 Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::vector<BandView>& views,
@@ -442,37 +329,23 @@ StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest
 }
 
 Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
-  DM_ASSIGN_OR_RETURN(InputSlot* const slot, storage_->inputs().Acquire());
-  const std::vector<std::uint32_t> table(plan_.blocks_per_band, 0);
-  const std::vector<BandView> views(shape.bands, {.block_table = table});
-  const std::vector<BlockRequest> requests(shape.bands,
-                                           {.tokens = std::vector<std::uint32_t>(shape.width, 0)});
-  DM_RETURN_IF_ERROR(WritePassInputs(*slot, views, {}, pass.rows));
-  DM_RETURN_IF_ERROR(
-      CudaStatus(cudaMemsetAsync(staging(), 0, pass.rows * config_.tap_width() * sizeof(BFloat16),
-                                 parts_.stream),
-                 "cudaMemsetAsync"));
-  FillBlockInputs(*slot, views, requests);
-  // No key is valid, and the block's rows lie behind the tables' end: nothing is read from the cache
-  // or written to it.
-  const std::uint64_t words = plan_.layout.argument_words();
-  for (std::uint64_t b = 0; b < shape.bands; ++b) {
-    slot->records[b * words] = 0;
-    slot->records[b * words + 1] =
-        static_cast<std::uint32_t>(plan_.blocks_per_band * kCacheBlockRows);
-  }
-  DM_RETURN_IF_ERROR(UploadBlockInputs(*slot, shape));
-  DM_RETURN_IF_ERROR(storage_->inputs().Release(parts_.stream));
+  DM_ASSIGN_OR_RETURN(InputSlot* const slot, inputs_.Acquire());
+  DM_RETURN_IF_ERROR(inputs_.SendIdle(shape, pass.rows, *slot));
+  DM_RETURN_IF_ERROR(inputs_.Release());
   DM_RETURN_IF_ERROR(Launches(shape, &pass, nullptr));
-  return CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize");
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
+  storage_->inputs().AllDone();
+  return OkStatus();
 }
 
 Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
   const BlockShape shape = {.bands = bands, .width = width};
-  const ContextPass pass = {.taps = staging(), .rows = PassRows(plan_, shape.rows())};
-  // Loads kernels and chooses the library's algorithms, which a capture must not.
+  const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
+  // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
+  // those of the last Enqueue are.
+  enqueued_.clear();
   DM_RETURN_IF_ERROR(WarmUp(shape, pass));
   for (const bool with_pass : {true, false}) {
     DM_ASSIGN_OR_RETURN(CudaGraph graph, CudaGraph::Capture(parts_.stream, [&] {

@@ -33,6 +33,7 @@
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
 #include "src/cuda/cublaslt.h"
+#include "src/cuda/stream.h"
 #include "src/scratch/allocator.h"
 #include "src/scratch/dflash_layout.h"
 
@@ -59,7 +60,8 @@ struct SessionMemory {
 class CudaDraftSession : public DraftSession {
  public:
   // Captures the graphs of one shape, after a run of it that touches no row of the cache. A propose
-  // does it by itself when a shape comes for the first time. Waits for the stream.
+  // does it by itself when a shape comes for the first time. Waits for the stream. What was enqueued
+  // and not collected is lost.
   virtual Status Prepare(std::uint64_t width, std::uint64_t bands) = 0;
 
   // Propose in two halves. Enqueue returns once everything is on the stream; Collect waits for the
@@ -67,6 +69,18 @@ class CudaDraftSession : public DraftSession {
   // inputs do not disturb each other, but the results of all but the last are lost.
   virtual Status Enqueue(std::span<const BlockRequest> requests) = 0;
   virtual StatusOr<std::vector<BlockResult>> Collect() = 0;
+
+  // For benchmarks. The last `rows` context rows of a band, whose taps are still there, count as not
+  // yet in the cache: the next propose computes them again, from the same inputs to the same slots.
+  // What stages show does not change. INVALID_ARGUMENT if fewer rows are in the cache.
+  virtual Status Reopen(std::size_t band, std::uint64_t rows) = 0;
+  // Later proposes with a cache record these on the stream right before and right behind what a
+  // graph holds: between them lie neither the copies of inputs nor passes of longer tails. Null:
+  // none. Both must outlive the session's use of them.
+  virtual void TimeLaunches(CudaEvent* before, CudaEvent* behind) = 0;
+  // Context rows of all bands that a draft of this shape takes in itself; those of a band that has
+  // more of them go through passes of their own before it.
+  virtual std::uint64_t PassRows(std::uint64_t width, std::uint64_t bands) const = 0;
 
   virtual SessionMemory memory() const = 0;
   virtual const SessionPlan& plan() const = 0;

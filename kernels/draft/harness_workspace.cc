@@ -106,7 +106,7 @@ class Declaration {
   void Tables() {
     const CheckedU64 tap_row = CheckedU64(config_.tap_width()) * sizeof(BFloat16);
     Add("taps", tap_row * limits_.max_batch * limits_.max_context, "nb * ctx * tap * 2");
-    const std::uint64_t pass = PassRows(plan_, rows_);
+    const std::uint64_t pass = PassRows(plan_, config_, limits_.gamma, limits_.max_batch);
     Add("tap_rows", Elements(plan_.paged, pass, sizeof(std::uint32_t)), "P * 4");
     Add("tap_staging", plan_.paged && plan_.layout.version() == 1 ? tap_row * pass : CheckedU64(0),
         "P * tap * 2, on scratch v1, which has no precompute_in");

@@ -21,7 +21,7 @@ struct Counts {
         // Passes outside of a captured draft go straight from the accumulators, in longer chunks.
         pass(plan.paged ? MaxPrecomputeRows(plan.layout) : 0),
         pass_positions(pass * config.num_hidden_layers),
-        tap_rows(plan.paged ? PassRows(plan, rows) : 0),
+        tap_rows(plan.paged ? PassRows(plan, config, limits.gamma, limits.max_batch) : 0),
         tables(plan.paged ? limits.max_batch * plan.blocks_per_band : 0),
         slot_bytes(plan.layout.Field("slot_mapping_dev").dtype == DType::kI32 ? 4 : 8) {}
 

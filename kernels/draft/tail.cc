@@ -236,13 +236,12 @@ Status Tail::TapMargins() {
 
 Status Tail::TapConfidence() {
   if (p_.weights.confidence.proj == nullptr) return OkStatus();
-  DM_ASSIGN_OR_RETURN(const auto kappa, taps_->Download(p_.scratch.conf_out.get(), shape_.rows()));
   const std::uint64_t first = FirstDraftRow(c_);
   for (std::uint64_t b = 0; b < shape_.bands; ++b) {
-    const std::vector<double> drafts =
-        Loaded(std::span(kappa).subspan(b * shape_.width + first, shape_.width - first));
-    taps_->recorder().EmitValues(taps_->bands()[b].band, "confidence_logits", {drafts.size()},
-                                 drafts);
+    const BFloat16* const of_band = p_.scratch.conf_out.get() + b * shape_.width + first;
+    DM_ASSIGN_OR_RETURN(const auto kappa, taps_->Download(of_band, shape_.width - first));
+    taps_->recorder().EmitValues(taps_->bands()[b].band, "confidence_logits", {kappa.size()},
+                                 Loaded(kappa));
   }
   return OkStatus();
 }
@@ -256,9 +255,14 @@ Status Tail::CopyToHost() {
                              p_.scratch.draft_tokens_dev.value,
                              shape_.rows() * sizeof(std::uint32_t)));
   if (p_.weights.confidence.proj == nullptr) return OkStatus();
-  // Before the event: whoever waited for it may read both.
-  return to_host(p_.workspace.conf_out_host, p_.scratch.conf_out.value,
-                 shape_.rows() * sizeof(BFloat16));
+  // Before the event: whoever waited for it may read both. Rows that are no drafts have none.
+  const std::uint64_t first = FirstDraftRow(c_);
+  const std::uint64_t pitch = shape_.width * sizeof(BFloat16);
+  return CudaStatus(cudaMemcpy2DAsync(p_.workspace.conf_out_host + first, pitch,
+                                      p_.scratch.conf_out.get() + first, pitch,
+                                      (shape_.width - first) * sizeof(BFloat16), shape_.bands,
+                                      cudaMemcpyDeviceToHost, p_.stream),
+                    "cudaMemcpy2DAsync to the host");
 }
 
 Status Tail::Run() {

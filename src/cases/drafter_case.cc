@@ -57,33 +57,44 @@ StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem
   DM_ASSIGN_OR_RETURN(
       SafetensorsFile golden,
       SafetensorsFile::Open(JoinPath(directory, "golden.safetensors"), file_system));
-  DM_ASSIGN_OR_RETURN(DrafterCase result, Make(json, directory, std::move(golden), file_system));
+  DM_ASSIGN_OR_RETURN(DrafterCase result, Make(json, directory, std::move(golden)));
+  DM_RETURN_IF_ERROR(result.LoadCheckpoint(file_system));
   DM_RETURN_IF_ERROR(result.CheckGolden());
   return result;
 }
 
-StatusOr<DrafterCase> DrafterCase::WithoutStages(const Json& json, const std::string& directory) {
+StatusOr<DrafterCase> DrafterCase::WithoutWeights(const Json& json, const std::string& directory) {
   const std::string path = JoinPath(directory, "golden.safetensors");
   MemoryFileSystem files;
   DM_RETURN_IF_ERROR(SafetensorsWriter().Write(path, files));
   DM_ASSIGN_OR_RETURN(SafetensorsFile empty, SafetensorsFile::Open(path, files));
-  return Make(json, directory, std::move(empty), files);
+  return Make(json, directory, std::move(empty));
+}
+
+StatusOr<DrafterCase> DrafterCase::WithoutStages(const Json& json, const std::string& directory) {
+  DM_ASSIGN_OR_RETURN(DrafterCase result, WithoutWeights(json, directory));
+  MemoryFileSystem files;
+  DM_RETURN_IF_ERROR(result.LoadCheckpoint(files));
+  return result;
+}
+
+Status DrafterCase::LoadCheckpoint(FileSystem& file_system) {
+  const std::string path = JoinPath(directory_, "model.safetensors");
+  StatusOr<Checkpoint> checkpoint = generator_ ? GenerateCheckpoint(config_, *generator_, path)
+                                               : Checkpoint::Open(path, file_system);
+  if (!checkpoint.ok()) return checkpoint.status();
+  checkpoint_ = std::make_shared<const Checkpoint>(*std::move(checkpoint));
+  return OkStatus();
 }
 
 StatusOr<DrafterCase> DrafterCase::Make(const Json& json, const std::string& directory,
-                                        SafetensorsFile golden, FileSystem& file_system) {
+                                        SafetensorsFile golden) {
   const std::string config_path = JoinPath(directory, "config.json");
   DM_ASSIGN_OR_RETURN(DrafterConfig config, ParseDrafterConfig(json, config_path));
   DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, config_path));
   DrafterCase result(std::move(config), std::move(golden));
   result.directory_ = directory;
   DM_ASSIGN_OR_RETURN(result.generator_, ReadGenerator(root));
-  const std::string checkpoint_path = JoinPath(directory, "model.safetensors");
-  StatusOr<Checkpoint> checkpoint =
-      result.generator_ ? GenerateCheckpoint(result.config_, *result.generator_, checkpoint_path)
-                        : Checkpoint::Open(checkpoint_path, file_system);
-  if (!checkpoint.ok()) return checkpoint.status();
-  result.checkpoint_ = std::make_shared<const Checkpoint>(*std::move(checkpoint));
   DM_RETURN_IF_ERROR(result.LoadSteps(root));
   result.id_.room = CaseId::Room::kDraft;
   result.id_.subject = IdSafe(BaseName(directory));

@@ -62,6 +62,8 @@ class DrafterCase {
   // A generated case before anybody has computed its stages: Expected() gives nothing. `json` is
   // the content of its config.json, `directory` where it would lie.
   static StatusOr<DrafterCase> WithoutStages(const Json& json, const std::string& directory);
+  // The same without its weights, which the caller makes elsewhere: checkpoint() is null.
+  static StatusOr<DrafterCase> WithoutWeights(const Json& json, const std::string& directory);
 
   const std::string& directory() const { return directory_; }
   const CaseId& id() const { return id_; }
@@ -88,7 +90,8 @@ class DrafterCase {
   DrafterCase(DrafterConfig config, SafetensorsFile golden)
       : config_(std::move(config)), golden_(std::move(golden)) {}
   static StatusOr<DrafterCase> Make(const Json& json, const std::string& directory,
-                                    SafetensorsFile golden, FileSystem& file_system);
+                                    SafetensorsFile golden);
+  Status LoadCheckpoint(FileSystem& file_system);
   Status LoadSteps(const JsonObject& root);
   StatusOr<CaseStep> LoadStep(const JsonObject& object, std::size_t index) const;
   Status LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,

@@ -11,6 +11,7 @@ namespace draftmark {
 
 using internal::DrafterForm;
 using internal::DrafterLayout;
+using internal::IsCollection;
 
 std::string_view DrafterKindName(DrafterKind kind) {
   switch (kind) {
@@ -25,60 +26,6 @@ std::string_view DrafterKindName(DrafterKind kind) {
 }
 
 namespace {
-
-bool IsCollection(const Json& json) {
-  if (!json.is_object()) return false;
-  const auto configs = json.find("configs");
-  return configs != json.end() && configs->is_array();
-}
-
-std::string EntryName(const Json& entry) {
-  if (!entry.is_object()) return "";
-  const auto name = entry.find("name");
-  return name != entry.end() && name->is_string() ? name->get<std::string>() : "";
-}
-
-// The name under which errors of an entry appear. That its sources were not sure explains its gaps.
-std::string EntrySource(const Json& entry, const std::string& source) {
-  const std::string name = EntryName(entry);
-  if (name.empty()) return source;
-  const bool unverified = entry.contains("verified") && entry["verified"] == false;
-  return fmt::format("{}: entry {}{}", source, name, unverified ? " (unverified)" : "");
-}
-
-struct Selected {
-  const Json* json;
-  std::string source;
-};
-
-StatusOr<Selected> SelectEntry(const Json& json, const std::string& source,
-                               const std::string& entry) {
-  if (!IsCollection(json)) {
-    if (!entry.empty() && EntryName(json) != entry) {
-      return NotFoundError(
-          fmt::format("{}: no entry \"{}\": the file is no collection of configs", source, entry));
-    }
-    return Selected{&json, EntrySource(json, source)};
-  }
-  const Json& configs = json["configs"];
-  const Json* found = nullptr;
-  for (const Json& candidate : configs) {
-    if (entry.empty() ? configs.size() != 1 : EntryName(candidate) != entry) continue;
-    if (found != nullptr) {
-      return InvalidArgumentError(fmt::format("{}: entry {} is there twice", source, entry));
-    }
-    found = &candidate;
-  }
-  if (found == nullptr) {
-    return NotFoundError(
-        fmt::format("{}: {}; the file has: {}", source,
-                    entry.empty() ? std::string("a collection of configs, of which one entry must "
-                                                "be named")
-                                  : fmt::format("no entry \"{}\"", entry),
-                    fmt::join(DrafterEntryNames(json), ", ")));
-  }
-  return Selected{found, EntrySource(*found, source)};
-}
 
 Status ReadSizes(const DrafterLayout& layout, DrafterConfig& config) {
   struct Key {
@@ -179,18 +126,10 @@ bool IsDrafterConfig(const Json& json) {
   return false;
 }
 
-std::vector<std::string> DrafterEntryNames(const Json& json) {
-  std::vector<std::string> names;
-  if (!IsCollection(json)) return names;
-  for (const Json& entry : json["configs"]) {
-    if (std::string name = EntryName(entry); !name.empty()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 StatusOr<DrafterConfig> ParseDrafterConfig(const Json& json, const std::string& source,
                                            const std::string& entry) {
-  DM_ASSIGN_OR_RETURN(const Selected selected, SelectEntry(json, source, entry));
+  DM_ASSIGN_OR_RETURN(const internal::SelectedEntry selected,
+                      internal::SelectEntry(json, source, entry));
   DM_ASSIGN_OR_RETURN(const DrafterLayout layout,
                       internal::FindLayout(*selected.json, selected.source));
   DM_RETURN_IF_ERROR(internal::RefuseUnsupported(layout));

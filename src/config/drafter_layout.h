@@ -13,6 +13,17 @@
 
 namespace draftmark::internal {
 
+// A file with a list `configs`.
+bool IsCollection(const Json& json);
+
+// What `entry` selects of a file, and its name for messages. NOT_FOUND lists what there is.
+struct SelectedEntry {
+  const Json* json;
+  std::string source;
+};
+StatusOr<SelectedEntry> SelectEntry(const Json& json, const std::string& source,
+                                    const std::string& entry);
+
 enum class DrafterForm {
   kHuggingFace,  // flat, usually with a `dflash_config` object
   kSpeculators,  // geometry in `transformer_layer_config`

@@ -8,6 +8,7 @@ is incompatible, so that `//...` skips what needs CUDA and the rest builds.
     @local_cuda//:cudart_static     the runtime; it opens the driver itself, so programs also start without a GPU
     @local_cuda//:cudadevrt         the archive of the device runtime, for the device link of cuda_library(rdc = True)
     @local_cuda//:cublasLt_headers  the library is opened by the program, as the driver is (src/cuda/cublaslt_library.h)
+    @local_cuda//:cupti_headers     of the callbacks; none where the toolkit has no CUPTI, which only a test needs
 
 nvcc is called by its absolute path and reads its own headers there. `:toolkit_id` stands for all of them as an input
 of the actions: another toolkit in the same place changes it.
@@ -40,6 +41,8 @@ _HEADER_PREFIXES = [
 _HEADER_FOLDERS = ["cooperative_groups", "crt", "nv", "cccl/nv"]
 
 _CUBLAS_HEADERS = ["cublasLt.h", "cublas_api.h", "cublas_v2.h"]
+
+_CUPTI_HEADERS = ["cupti_callbacks.h", "cupti_result.h"]
 
 _BUILD = """load("@rules_cc//cc:defs.bzl", "cc_import", "cc_library")
 
@@ -80,6 +83,15 @@ cc_library(
 )
 """
 
+_BUILD_CUPTI = """
+cc_library(
+    name = "cupti_headers",
+    hdrs = glob(["cupti/*.h"]),
+    includes = ["cupti"],
+    deps = [":headers"],
+)
+"""
+
 _BUILD_MISSING_SETTING = """
 constraint_setting(name = "toolkit")
 
@@ -114,7 +126,7 @@ def _find_toolkit(repository_ctx):
 
 def _write_missing(repository_ctx):
     reason = "no_cuda_toolkit_found__run_tools_setup"
-    targets = ["headers", "cudart_static", "cudadevrt", "cublasLt_headers"]
+    targets = ["headers", "cudart_static", "cudadevrt", "cublasLt_headers", "cupti_headers"]
     repository_ctx.file("toolkit_id", "none\n")
     repository_ctx.file("BUILD", "".join(
         ["load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")\n\npackage(default_visibility = [\"//visibility:public\"])\n\nexports_files([\"toolkit_id\"])\n"] +
@@ -132,6 +144,13 @@ def _cublaslt(repository_ctx, root):
     for name in _CUBLAS_HEADERS:
         repository_ctx.symlink(root.get_child("include").get_child(name), "cublas/" + name)
     return _BUILD_CUBLASLT
+
+def _cupti_header(root, name):
+    """Where it is: wheels have CUPTI among the others, installers apart."""
+    for folder in [root.get_child("include"), root.get_child("extras").get_child("CUPTI").get_child("include")]:
+        if folder.get_child(name).exists:
+            return folder.get_child(name)
+    return None
 
 def _cuda_configure_impl(repository_ctx):
     toolkit = _find_toolkit(repository_ctx)
@@ -159,7 +178,12 @@ def _cuda_configure_impl(repository_ctx):
     answer = repository_ctx.execute([nvcc, "--version"])
     repository_ctx.file("toolkit_id", answer.stdout)
 
-    repository_ctx.file("BUILD", _BUILD + _cublaslt(repository_ctx, root))
+    for name in _CUPTI_HEADERS:
+        path = _cupti_header(root, name)
+        if path:
+            repository_ctx.symlink(path, "cupti/" + name)
+
+    repository_ctx.file("BUILD", _BUILD + _BUILD_CUPTI + _cublaslt(repository_ctx, root))
     repository_ctx.file("defs.bzl", "HAVE_CUDA = True\nNVCC = \"{}\"\n".format(nvcc))
 
 cuda_configure = repository_rule(

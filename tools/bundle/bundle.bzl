@@ -17,6 +17,7 @@ def _gpu_bundle_impl(ctx):
     features = cc_common.configure_features(ctx = ctx, cc_toolchain = cc_toolchain)
     contents = {}  # path in the bundle -> (mode, file)
     listing = []
+    draftmark = ctx.attr.draftmark[DefaultInfo].files_to_run.executable
     for kind, targets in [("tool", [ctx.attr.draftmark]), ("test", ctx.attr.tests), ("bench", ctx.attr.benchmarks)]:
         for target in targets:
             program = target[DefaultInfo].files_to_run.executable
@@ -24,7 +25,9 @@ def _gpu_bundle_impl(ctx):
             listing.append("{} bin/{}".format(kind, program.short_path))
             for data in target[DefaultInfo].default_runfiles.files.to_list():
                 if data != program:
-                    contents[_data_path(data.short_path)] = ("file", data)
+                    # Tests that run it find it among their data; it is there once.
+                    mode = "link:bin/" + data.short_path if data == draftmark else "file"
+                    contents[_data_path(data.short_path)] = (mode, data)
     for script in ctx.files._scripts:
         contents[script.basename] = ("script" if script.basename == "run" else "file", script)
     for name, lines in [("PROGRAMS", listing), ("ARCHS", ctx.attr._archs[SettingInfo].value)]:

@@ -1,8 +1,9 @@
 #!/bin/sh
 # pack.sh CONTENTS OUTPUT STRIP STATUS TOOLKIT: makes gpu_bundle's tar. The same inputs give the same bytes.
 #
-# CONTENTS has a line "MODE<tab>PATH<tab>PATH-IN-THE-BUNDLE" for each file; the mode "program" strips it. STATUS is
-# Bazel's stable workspace status, TOOLKIT what nvcc --version says.
+# CONTENTS has a line "MODE<tab>PATH<tab>PATH-IN-THE-BUNDLE" for each file; the mode "program" strips it, and
+# "link:OTHER-PATH-IN-THE-BUNDLE" makes a hard link. STATUS is Bazel's stable workspace status, TOOLKIT what nvcc --version
+# says.
 set -eu
 contents=$1 output=$2 strip=$3 status=$4 toolkit=$5
 
@@ -22,6 +23,7 @@ while IFS=$tab read -r mode source target; do
   case $mode in
     program) "$strip" -o "$root/$target" "$source" && chmod 755 "$root/$target" ;;
     script) cp -L "$source" "$root/$target" && chmod 755 "$root/$target" ;;
+    link:*) ln "$root/${mode#link:}" "$root/$target" ;;  # packed before: bin/ sorts before data/
     file) cp -L "$source" "$root/$target" && chmod 644 "$root/$target" ;;
   esac
 done <"$contents"

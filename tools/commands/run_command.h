@@ -10,15 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "tools/commands/command_result.h"
 #include "tools/commands/run.h"
 
 namespace draftmark {
-
-struct CommandResult {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
 
 inline CommandResult RunCommand(std::vector<std::string> arguments, bool out_is_terminal = false,
                                 const Clock& clock = RealClock()) {

@@ -9,8 +9,7 @@
 
 namespace draftmark {
 
-// Both look in the workspace of a `bazel run` (or of tools/run), in the working directory and its
-// parents, and in the program's runfiles.
+// Both look where src/base/find_in_checkout.h says.
 
 // A folder `golden` with a `drafter` folder in it. NOT_FOUND says so and names the option that
 // helps.

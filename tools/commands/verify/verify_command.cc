@@ -17,52 +17,46 @@
 #include "src/operations/registry.h"
 #include "tools/commands/verify/checkout.h"
 #include "tools/commands/verify/golden_suites.h"
+#include "tools/commands/verify/verify_backend.h"
 #include "tools/commands/verify/verify_report.h"
 
 namespace draftmark {
 namespace {
 
-// The architecture of the reference backend.
-constexpr const char* kReferenceArch = "cpu";
-
 struct VerifyOptions {
   std::vector<std::string> cases;  // ids of operations, names of folders
-  std::string backend = "reference";
-  std::string precision = "exact";
+  BackendOptions backend;
   std::string golden;
   std::string expectations;  // a file
   std::string arch;          // empty: the backend's own
   OutputFormat format = OutputFormat::kText;
 };
 
-Precision PrecisionOf(const VerifyOptions& options) {
-  return options.precision == "bf16" ? Precision::kBf16 : Precision::kExact;
-}
+// One run: who computes, what is expected, and where the results go.
+struct VerifyRun {
+  const VerifyBackend& backend;
+  const Expectations& expectations;
+  VerifyReport& report;
+};
 
-StatusOr<CaseReport> RunOne(const std::string& directory, const VerifyOptions& options) {
-  DM_ASSIGN_OR_RETURN(const DrafterCase drafter_case, DrafterCase::Load(directory));
-  return RunDrafterCase(drafter_case, PrecisionOf(options), kReferenceBackend,
-                        OpenReferenceForCase);
-}
-
-void RunOperationCases(std::span<const OperationCase> cases, const VerifyOptions& options,
-                       const Expectations& expectations, VerifyReport& report) {
+void RunOperationCases(std::span<const OperationCase> cases, const VerifyRun& run) {
   std::vector<OperationReport> reports;
   for (const OperationCase& c : cases) {
-    report.Progress(c.Id());
-    StatusOr<OperationReport> result = CheckReference(c, PrecisionOf(options));
+    run.report.Progress(c.Id());
+    StatusOr<OperationReport> result = run.backend.check_operation(c);
     if (result.ok()) {
       reports.push_back(*std::move(result));
     } else {
-      report.AddError(result.status());
+      run.report.AddError(result.status());
     }
   }
-  report.AddOperation(reports, expectations);
+  run.report.AddOperation(reports, run.expectations);
 }
 
-StatusOr<Expectations> LoadExpectations(const VerifyOptions& options) {
+StatusOr<Expectations> LoadExpectations(const VerifyOptions& options,
+                                        const std::string& default_arch) {
   if (!options.expectations.empty()) return Expectations::Load(options.expectations);
-  const std::string arch = options.arch.empty() ? kReferenceArch : options.arch;
+  const std::string arch = options.arch.empty() ? default_arch : options.arch;
   if (const std::optional<std::string> found = FindExpectationsFile(arch)) {
     return Expectations::Load(*found);
   }
@@ -74,31 +68,36 @@ StatusOr<Expectations> LoadExpectations(const VerifyOptions& options) {
                   arch));
 }
 
-void RunDraftCases(const std::vector<std::string>& directories, const VerifyOptions& options,
-                   const Expectations& expectations, VerifyReport& report) {
+void RunDraftCases(const std::vector<std::string>& directories, const VerifyRun& run) {
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    report.Progress(
-        fmt::format("[{}/{}] {} {}", i + 1, directories.size(), directories[i], options.precision));
-    const StatusOr<CaseReport> result = RunOne(directories[i], options);
-    if (result.ok()) {
-      report.AddDraft(*result, expectations);
-    } else {
-      report.AddError(result.status());
+    run.report.Progress(fmt::format("[{}/{}] {} {}", i + 1, directories.size(), directories[i],
+                                    PrecisionName(run.backend.precision)));
+    const StatusOr<DrafterCase> drafter_case = DrafterCase::Load(directories[i]);
+    if (!drafter_case.ok()) {
+      run.report.AddError(drafter_case.status());
+      continue;
+    }
+    for (const auto& run_draft : run.backend.run_draft) {
+      const StatusOr<CaseReport> result = run_draft(*drafter_case);
+      if (result.ok()) {
+        run.report.AddDraft(*result, run.expectations);
+      } else {
+        run.report.AddError(result.status());
+      }
     }
   }
 }
 
 // The cases that were named: ids of operations, folders of drafts.
-void VerifyNamed(const VerifyOptions& options, const Expectations& expectations,
-                 VerifyReport& report) {
+void VerifyNamed(const std::vector<std::string>& cases, const VerifyRun& run) {
   std::vector<std::string> directories;
-  for (const std::string& name : options.cases) {
+  for (const std::string& name : cases) {
     if (name.starts_with("op/") && !RealFileSystem().IsDirectory(name)) {
       const StatusOr<OperationCase> c = FindCase(name);
       if (c.ok()) {
-        RunOperationCases({&*c, 1}, options, expectations, report);
+        RunOperationCases({&*c, 1}, run);
       } else {
-        report.AddError(c.status());
+        run.report.AddError(c.status());
       }
       continue;
     }
@@ -107,14 +106,13 @@ void VerifyNamed(const VerifyOptions& options, const Expectations& expectations,
     if (found.empty()) found.push_back(name);
     directories.insert(directories.end(), found.begin(), found.end());
   }
-  RunDraftCases(directories, options, expectations, report);
+  RunDraftCases(directories, run);
 }
 
-Status VerifyGolden(const std::string& golden, const VerifyOptions& options,
-                    const Expectations& expectations, VerifyReport& report) {
-  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, report));
+Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
+  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.report));
   for (const Operation& operation : AllOperations()) {
-    RunOperationCases(BoundaryCases(operation), options, expectations, report);
+    RunOperationCases(BoundaryCases(operation), run);
   }
   std::vector<std::string> directories;
   for (const char* const folder : {"drafter", "drafts"}) {
@@ -124,22 +122,25 @@ Status VerifyGolden(const std::string& golden, const VerifyOptions& options,
     }
     directories.insert(directories.end(), found.begin(), found.end());
   }
-  RunDraftCases(directories, options, expectations, report);
-  report.CheckNoneIsStale(expectations);
+  RunDraftCases(directories, run);
+  run.report.CheckNoneIsStale(run.expectations);
   return OkStatus();
 }
 
 Status Verify(const VerifyOptions& options, VerifyReport& report) {
-  DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options));
+  DM_ASSIGN_OR_RETURN(const VerifyBackend backend, OpenVerifyBackend(options.backend));
+  DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options, backend.arch));
+  if (!backend.device.empty()) report.NameDevice(backend.device);
+  const VerifyRun run = {backend, expectations, report};
   if (!options.cases.empty()) {
-    VerifyNamed(options, expectations, report);
+    VerifyNamed(options.cases, run);
     return OkStatus();
   }
   std::string golden = options.golden;
   if (golden.empty()) {
     DM_ASSIGN_OR_RETURN(golden, FindGoldenDirectory());
   }
-  return VerifyGolden(golden, options, expectations, report);
+  return VerifyGolden(golden, run);
 }
 
 }  // namespace
@@ -151,20 +152,28 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
   command->add_option("CASE", options->cases,
                       "Case folders, folders that hold some, or ids of operation cases "
                       "(op/...); without any, everything in golden/");
-  command->add_option("--backend", options->backend, "Who computes")
-      ->check(CLI::IsMember({"reference"}))
+  command
+      ->add_option("--backend", options->backend.name,
+                   "Who computes: the reference on the CPU, or the CUDA kernels on the first GPU")
+      ->check(CLI::IsMember({"reference", "cuda"}))
       ->capture_default_str();
   command
-      ->add_option("--precision", options->precision,
-                   "exact: float64; bf16: rounded at the normative points")
-      ->check(CLI::IsMember({"exact", "bf16"}))
-      ->capture_default_str();
+      ->add_option("--precision", options->backend.precision,
+                   "exact: float64; bf16: rounded at the normative points. Default: exact, and "
+                   "bf16 with --backend cuda, which has no other")
+      ->check(CLI::IsMember({"exact", "bf16"}));
+  command
+      ->add_option("--scratch", options->backend.scratch,
+                   "With --backend cuda, what drafts run in: scratch v1 or v2, contiguous (v2 "
+                   "without a cache), or all three in turn. Default: v2")
+      ->check(CLI::IsMember({"v1", "v2", "contiguous", "all"}));
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout");
   CLI::Option* const file = command->add_option("--expectations", options->expectations,
                                                 "File of known failures and waivers (TOML)");
   command
       ->add_option("--arch", options->arch,
-                   "Or the checkout's conformance/expectations/NAME.toml; cpu for the reference")
+                   "Or the checkout's conformance/expectations/NAME.toml. Default: cpu for the "
+                   "reference, else the device's, such as sm_90")
       ->excludes(file)
       ->check([](const std::string& name) {
         constexpr const char* kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";

@@ -1,7 +1,9 @@
-// `draftmark verify [CASE_DIR ...] [--backend reference] [--precision exact|bf16] [--golden DIR]
-// [--expectations FILE | --arch NAME] [--format text|json]`: runs oracle cases stage by stage and
-// reports the first stage that is off. What is known to fail on an architecture is told apart
-// (conformance/expectations/expectations.h).
+// `draftmark verify [CASE ...] [--backend reference|cuda] [--precision exact|bf16]
+// [--scratch v1|v2|contiguous|all] [--golden DIR] [--expectations FILE | --arch NAME]
+// [--format text|json]`: runs operations, and oracle cases stage by stage, and reports the first
+// stage that is off. What is known to fail on an architecture is told apart
+// (conformance/expectations/expectations.h). Sizes, configs and the scratch are the same whoever
+// computes.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_COMMAND_H_
 #define DRAFTMARK_TOOLS_COMMANDS_VERIFY_VERIFY_COMMAND_H_
 

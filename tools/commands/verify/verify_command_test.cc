@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/cuda/cuda_backend.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
@@ -152,9 +153,42 @@ TEST(VerifyCommandTest, OneUnusableCaseDoesNotStopTheOthers) {
   EXPECT_EQ(json["passed"], 1);
 }
 
+TEST(VerifyCommandTest, OptionsThatBelongToOneBackend) {
+  const CommandResult exact = Verify({"--backend", "cuda", "--precision", "exact"});
+  EXPECT_EQ(exact.code, 2);
+  EXPECT_EQ(exact.err,
+            "draftmark: --precision exact: --backend cuda computes in bf16 only; exact is the "
+            "reference's\n");
+  const CommandResult scratch = Verify({kGolden + "/drafter/dflash_yarn", "--scratch", "v2"});
+  EXPECT_EQ(scratch.code, 2);
+  EXPECT_EQ(scratch.err, "draftmark: --scratch: only --backend cuda runs on a scratch\n");
+}
+
+TEST(VerifyCommandTest, WithoutAGpuTheReasonIsOneLine) {
+  const StatusOr<std::unique_ptr<CudaBackend>> cuda = CudaBackend::Open();
+  if (cuda.ok()) GTEST_SKIP() << "there is a GPU";
+  const CommandResult outcome = Verify({kGolden + "/drafter/dflash_yarn", "--backend", "cuda"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err, "draftmark: " + cuda.status().message() + "\n");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("draft/")));
+}
+
+// Who computes on the CPU has no name in the report.
+TEST(VerifyCommandTest, TheReferenceNamesNoDevice) {
+  const CommandResult json =
+      Verify({"op/rms_norm/rows=4,h=96/bf16", "--backend", "reference", "--format", "json"});
+  EXPECT_FALSE(ParseJson(json.out, "stdout").value().contains("device"));
+  EXPECT_THAT(Verify({"op/rms_norm/rows=4,h=96/bf16"}).out, Not(HasSubstr("device")));
+}
+
 TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--precision", "fp8"}, {"--backend", "cuda13"}, {"--format", "xml"}, {"--nonsense"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--precision", "fp8"},
+                                             {"--backend", "cuda13"},
+                                             {"--scratch", "v3"},
+                                             {"--format", "xml"},
+                                             {"--nonsense"}}) {
     const CommandResult outcome = Verify(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments[0];
     EXPECT_THAT(outcome.err, Not(IsEmpty()));

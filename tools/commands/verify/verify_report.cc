@@ -32,6 +32,11 @@ OrderedJson WithOutcome(OrderedJson json, const Verdict& verdict) {
 
 }  // namespace
 
+void VerifyReport::NameDevice(const std::string& device) {
+  device_ = device;
+  Print(fmt::format("device {}\n", device));
+}
+
 void VerifyReport::Progress(const std::string& text) {
   if (format_ == OutputFormat::kText && context_.out_is_terminal) {
     context_.out << kEraseLine << text << std::flush;
@@ -83,8 +88,9 @@ Verdict VerifyReport::Judge(const CaseRun& run, const std::string& details,
 
 void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expectations) {
   std::string text;
-  const Verdict verdict = Judge({report.id, report.precision, report.backend, report.Signature()},
-                                ReportText(report), expectations, text);
+  const Verdict verdict =
+      Judge({report.id, report.precision, report.backend, report.Signature(), report.scratch},
+            ReportText(report), expectations, text);
   Print(text);
   if (format_ == OutputFormat::kJson) drafts_.push_back(WithOutcome(ReportJson(report), verdict));
 }
@@ -139,6 +145,7 @@ void VerifyReport::Finish() {
     Print(totals + "\n");
   } else {
     OrderedJson json;
+    if (!device_.empty()) json["device"] = device_;
     json["passed"] = passed_;
     json["failed"] = failed_;
     json["expected_failures"] = expected_failures_;

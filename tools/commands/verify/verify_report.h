@@ -20,6 +20,8 @@ class VerifyReport {
  public:
   VerifyReport(CommandContext& context, OutputFormat format) : context_(context), format_(format) {}
 
+  // What computes, in words: the first line, and the key "device".
+  void NameDevice(const std::string& device);
   // What is being done right now: on a terminal only, and replaced by the next line.
   void Progress(const std::string& text);
   // A group of checks of which only the failures are worth a line each.
@@ -48,6 +50,7 @@ class VerifyReport {
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
   std::size_t expected_failures_ = 0;
+  std::string device_;
   std::vector<CaseRun> runs_;
   OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();

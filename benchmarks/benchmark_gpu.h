@@ -1,0 +1,70 @@
+// What the benchmarks of one process share: the first GPU, a stream, the library, and how fast that
+// GPU copies.
+//
+//   DM_ASSIGN_OR_RETURN(const auto gpu, BenchmarkGpu::Create());
+//   gpu->AddContext();   // of the report
+//   gpu->Seconds([&] { return graph.Launch(gpu->stream().get()); });
+//
+// One thread at a time. Errors are those of CUDA; UNAVAILABLE without a GPU, a driver or cuBLASLt.
+#ifndef DRAFTMARK_BENCHMARKS_BENCHMARK_GPU_H_
+#define DRAFTMARK_BENCHMARKS_BENCHMARK_GPU_H_
+
+#include <memory>
+
+#include "src/base/status.h"
+#include "src/cuda/cublaslt.h"
+#include "src/cuda/cuda_allocator.h"
+#include "src/cuda/device.h"
+#include "src/cuda/stream.h"
+
+namespace draftmark {
+
+class BenchmarkGpu {
+ public:
+  // Measures the copies, which takes a tenth of a second and 2 GiB of its memory meanwhile.
+  static StatusOr<std::unique_ptr<BenchmarkGpu>> Create();
+
+  // Adds to Google Benchmark's context: gpu, driver, cublaslt_version, copy_bytes_per_second.
+  void AddContext() const;
+
+  // Seconds on the GPU that `enqueue` takes.
+  template <typename F>
+  StatusOr<double> Seconds(const F& enqueue) {
+    DM_RETURN_IF_ERROR(start_.Record(stream_.get()));
+    DM_RETURN_IF_ERROR(enqueue());
+    DM_RETURN_IF_ERROR(stop_.Record(stream_.get()));
+    DM_RETURN_IF_ERROR(stop_.Wait());
+    DM_ASSIGN_OR_RETURN(const double milliseconds, stop_.MillisecondsSince(start_));
+    return milliseconds / 1e3;
+  }
+
+  const DeviceInfo& info() const { return info_; }
+  CudaAllocator& allocator() { return allocator_; }
+  const CudaStream& stream() const { return stream_; }
+  CublasLt* cublaslt() { return cublaslt_.get(); }
+  // Read and written together, of a copy from device memory to device memory.
+  double copy_bytes_per_second() const { return copy_bytes_per_second_; }
+
+ private:
+  BenchmarkGpu(DeviceInfo info, CudaStream stream, CudaEvent start, CudaEvent stop,
+               std::unique_ptr<CublasLt> cublaslt)
+      : info_(std::move(info)),
+        stream_(std::move(stream)),
+        start_(std::move(start)),
+        stop_(std::move(stop)),
+        cublaslt_(std::move(cublaslt)) {}
+
+  Status MeasureCopies();
+
+  const DeviceInfo info_;
+  CudaAllocator allocator_;
+  CudaStream stream_;
+  CudaEvent start_;
+  CudaEvent stop_;
+  const std::unique_ptr<CublasLt> cublaslt_;
+  double copy_bytes_per_second_ = 0;
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_BENCHMARKS_BENCHMARK_GPU_H_

@@ -1,0 +1,177 @@
+#include "benchmarks/draft_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/base/file_system.h"
+#include "src/base/find_in_checkout.h"
+#include "src/cases/case_id.h"
+#include "src/config/config_file.h"
+
+namespace draftmark {
+namespace {
+
+constexpr const char* kCatalogue = "golden/configs/drafter_configs.json";
+
+constexpr std::string_view kDefaultDrafts[] = {
+    "z-lab/Qwen3-8B-DFlash-b16,gamma=16,ctx=2048,new=8,nb=1",
+    "z-lab/Qwen3-4B-DFlash-b16,gamma=16,ctx=2048,new=8,nb=1",
+    "z-lab/Qwen3-8B-DFlash-b16,gamma=16,ctx=32768,new=8,nb=1",
+    "z-lab/Qwen3.8-27B-DFlash2 (incoai),gamma=8,ctx=4096,new=8,nb=1",
+    "RadixArk/Qwen3.8-27B-DSpark,gamma=7,ctx=4096,new=7,nb=1",
+    "z-lab/Qwen3-8B-DFlash-b16,gamma=16,ctx=2048,new=8,nb=8",
+};
+
+// Far above what a GPU holds, and products of them fit 64 bits.
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 24;
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
+  return lower;
+}
+
+StatusOr<std::string> FindEntry(const Json& catalogue, const std::string& source,
+                                std::string_view wanted) {
+  std::vector<std::string> found;
+  for (const std::string& name : DrafterEntryNames(catalogue)) {
+    if (name == wanted) return name;
+    if (EntryId(name) == LowerCase(wanted)) found.push_back(name);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return NotFoundError(fmt::format("{} has no drafter \"{}\"", source, wanted));
+  }
+  return InvalidArgumentError(
+      fmt::format("\"{}\" may be \"{}\" or \"{}\" of {}; name the owner too", wanted, found[0],
+                  found[1], source));
+}
+
+Status ReadShape(const CaseId& given, DraftShape& shape, bool& new_rows_given) {
+  struct Key {
+    std::string_view name;
+    std::uint64_t least;
+    std::uint64_t* value;
+  };
+  const Key known[] = {{"gamma", 2, &shape.gamma},
+                       {"ctx", 0, &shape.context},
+                       {"new", 0, &shape.new_rows},
+                       {"nb", 1, &shape.bands}};
+  for (const auto& [key, value] : given.keys) {
+    const auto* const found = std::find_if(std::begin(known), std::end(known),
+                                           [&](const Key& k) { return k.name == key; });
+    if (found == std::end(known)) {
+      return InvalidArgumentError(
+          fmt::format("unknown key \"{}\"; expected gamma, ctx, new or nb", key));
+    }
+    if (value < found->least || value > kMostRows) {
+      return InvalidArgumentError(
+          fmt::format("{}: expected {} to {}, found {}", key, found->least, kMostRows, value));
+    }
+    *found->value = value;
+    new_rows_given = new_rows_given || key == "new";
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string EntryId(std::string_view entry) {
+  // The owner in front, and a remark behind.
+  if (const std::size_t slash = entry.find('/'); slash != std::string_view::npos) {
+    entry.remove_prefix(slash + 1);
+  }
+  entry = entry.substr(0, entry.find(" ("));
+  std::string id = LowerCase(entry);
+  std::replace(id.begin(), id.end(), ' ', '-');
+  return id;
+}
+
+StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
+  constexpr std::string_view kDraft = "--draft";
+  constexpr std::string_view kFile = "--catalogue";
+  DraftOptions options;
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    if (i == 0 || (name != kDraft && name != kFile)) {
+      others.push_back(argument);
+      continue;
+    }
+    std::string value;
+    if (name.size() < argument.size()) {
+      value = argument.substr(name.size() + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    }
+    if (value.empty()) {
+      return InvalidArgumentError(
+          fmt::format("{} needs a value: {}", name,
+                      name == kDraft ? "ENTRY,gamma=N,ctx=N,new=N,nb=N" : "FILE"));
+    }
+    if (name == kFile) {
+      options.catalogue = value;
+    } else {
+      options.drafts.push_back(value);
+    }
+  }
+  arguments = std::move(others);
+  return options;
+}
+
+StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& source,
+                                   std::string_view text) {
+  const std::string option = fmt::format("--draft={}", text);
+  const std::size_t comma = text.find(',');
+  StatusOr<std::string> entry = FindEntry(catalogue, source, text.substr(0, comma));
+  if (!entry.ok()) return entry.status().Annotated(option);
+  StatusOr<DrafterConfig> config = ParseDrafterConfig(catalogue, source, *entry);
+  if (!config.ok()) return config.status().Annotated(option);
+  CaseId id;
+  if (comma != std::string_view::npos) {
+    StatusOr<CaseId> given =
+        ParseCaseId(fmt::format("draft/{}/{}", EntryId(*entry), text.substr(comma + 1)));
+    if (!given.ok()) return given.status().Annotated(option);
+    id = *std::move(given);
+  }
+  DraftShape shape = {.gamma = config->block_size, .context = 2048, .new_rows = 8};
+  bool new_rows_given = false;
+  const Status read = ReadShape(id, shape, new_rows_given);
+  if (!read.ok()) return read.Annotated(option);
+  if (!new_rows_given) shape.new_rows = std::min(shape.new_rows, shape.gamma);
+  id.subject = EntryId(*entry);
+  id.keys = {
+      {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};
+  return DraftCase{.id = id.ToString(), .config = *std::move(config), .shape = shape};
+}
+
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftOptions& options) {
+  std::string path = options.catalogue;
+  if (path.empty()) {
+    const std::optional<std::string> found = FindInCheckout(
+        kCatalogue,
+        [](const std::string& candidate) { return RealFileSystem().IsFile(candidate); });
+    if (!found) {
+      return NotFoundError(fmt::format(
+          "no catalogue of drafters found: run inside a checkout, or give {} with --catalogue FILE",
+          kCatalogue));
+    }
+    path = *found;
+  }
+  DM_ASSIGN_OR_RETURN(const Json catalogue, ReadConfigFile(path));
+  std::vector<std::string> drafts = options.drafts;
+  if (drafts.empty()) drafts.assign(std::begin(kDefaultDrafts), std::end(kDefaultDrafts));
+  std::vector<DraftCase> cases;
+  for (const std::string& text : drafts) {
+    DM_ASSIGN_OR_RETURN(DraftCase parsed, ParseDraftCase(catalogue, path, text));
+    cases.push_back(std::move(parsed));
+  }
+  return cases;
+}
+
+}  // namespace draftmark

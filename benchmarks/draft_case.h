@@ -1,0 +1,56 @@
+// Which drafts a benchmark times: entries of the catalogue of drafters, with a shape.
+//
+//   DM_ASSIGN_OR_RETURN(const DraftOptions options, TakeDraftOptions(arguments));
+//   DM_ASSIGN_OR_RETURN(const std::vector<DraftCase> cases, FindDraftCases(options));
+//   cases[0].id   // "draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1"
+//
+// A draft is written ENTRY,gamma=N,ctx=N,new=N,nb=N, where ENTRY is the name in the catalogue, or
+// that without its owner, in capitals or not. Keys may be left out: gamma is then the block size that
+// the drafter was trained with, ctx 2048, new the smaller of 8 and gamma, nb 1. Pure but for the
+// catalogue's file.
+#ifndef DRAFTMARK_BENCHMARKS_DRAFT_CASE_H_
+#define DRAFTMARK_BENCHMARKS_DRAFT_CASE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/draft_cost.h"
+#include "src/base/json.h"
+#include "src/base/status.h"
+#include "src/config/drafter_config.h"
+
+namespace draftmark {
+
+struct DraftCase {
+  std::string id;  // CaseId's text
+  DrafterConfig config;
+  DraftShape shape;
+};
+
+struct DraftOptions {
+  std::string catalogue;  // empty: golden/configs/drafter_configs.json of this checkout
+  std::vector<std::string>
+      drafts;  // empty: those that are compared with PyTorch, and one of each kind
+};
+
+// Takes --draft=..., --catalogue=FILE and --catalogue FILE out of the arguments and leaves the others.
+// INVALID_ARGUMENT for an option without its value.
+StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments);
+
+// The name of an entry as in case ids: "z-lab/Qwen3.8-27B-DFlash2 (incoai)" is
+// qwen3.8-27b-dflash2.
+std::string EntryId(std::string_view entry);
+
+// `catalogue` is the parsed file, `source` its name. NOT_FOUND for an unknown entry, INVALID_ARGUMENT
+// for an unknown key, a number that is none or out of range, or a name of several entries; the
+// config's errors.
+StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& source,
+                                   std::string_view text);
+
+// NOT_FOUND if there is no catalogue; those of its file and of ParseDraftCase.
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftOptions& options);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_BENCHMARKS_DRAFT_CASE_H_

@@ -1,0 +1,76 @@
+// SteadyDraft: one drafter in the state of an engine between two verifications, whose draft can be
+// run again and again: weights generated on the GPU, `context` rows in the cache, `new_rows` rows
+// whose K and V the draft itself computes.
+//
+//   DM_ASSIGN_OR_RETURN(const auto draft, SteadyDraft::Open(gpu, draft_case));
+//   DM_ASSIGN_OR_RETURN(const DraftTimes times, draft->Measure(/*runs=*/100));
+//
+// Every run is the same propose: before it the new rows are reopened (CudaDraftSession::Reopen), so
+// that its inputs travel to the device once more, the captured graph runs the precompute pass, the
+// block and the tail, and the same rows of the cache are written with the same values. Nothing on
+// the device is patched up, and a run's tokens must be those of the first. Replaying the graph alone
+// would not do: the block leaves its own slots, tokens and norms where the pass expects its inputs.
+#ifndef DRAFTMARK_BENCHMARKS_STEADY_DRAFT_H_
+#define DRAFTMARK_BENCHMARKS_STEADY_DRAFT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "benchmarks/benchmark_gpu.h"
+#include "benchmarks/draft_case.h"
+#include "kernels/draft/cuda_session.h"
+#include "src/base/status.h"
+#include "src/cuda/stream.h"
+
+namespace draftmark {
+
+// Milliseconds of each run, ascending.
+struct DraftTimes {
+  // The graph between two events on the GPU, which was idle before: what pytorch_baseline.py
+  // measures. The GPU waits for the host's launch in it, as far as the copies of the inputs before
+  // it do not hide that.
+  std::vector<double> graph;
+  // The same behind another propose, so that the host is far ahead: the GPU's work alone.
+  std::vector<double> queued;
+  // From the call of Propose to its return, by the host's clock: copies of inputs, graph, copy of
+  // the tokens, event.
+  std::vector<double> propose;
+};
+
+class SteadyDraft {
+ public:
+  // INVALID_ARGUMENT if the graph does not take that many new rows; the errors of the session and of
+  // the allocator. `gpu` must outlive the object.
+  static StatusOr<std::unique_ptr<SteadyDraft>> Open(BenchmarkGpu& gpu, const DraftCase& c);
+
+  // INTERNAL if a run's tokens are not those of the first propose, or if one did not use the graph.
+  StatusOr<DraftTimes> Measure(std::size_t runs);
+
+  kernels::SessionMemory memory() const { return session_->memory(); }
+
+ private:
+  SteadyDraft(DraftCase c, CudaEvent before, CudaEvent behind)
+      : case_(std::move(c)), before_(std::move(before)), behind_(std::move(behind)) {}
+
+  Status OpenSession(BenchmarkGpu& gpu);
+  Status FillContext();
+  Status Append(std::span<const BFloat16> taps, std::uint64_t first, std::uint64_t rows);
+  Status Reopen();
+  Status Compare(const std::vector<BlockResult>& results) const;
+  // One run with and without a propose ahead of it; milliseconds between the events.
+  StatusOr<double> RunAlone();
+  StatusOr<double> RunQueued();
+  StatusOr<double> RunPropose();
+
+  const DraftCase case_;
+  CudaEvent before_;
+  CudaEvent behind_;
+  std::unique_ptr<kernels::CudaDraftSession> session_;
+  std::vector<BlockRequest> requests_;
+  std::vector<BlockResult> expected_;
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_BENCHMARKS_STEADY_DRAFT_H_

@@ -1,0 +1,61 @@
+// The base of tests that run drafts of folders on the GPU: on both scratch versions, and on the path
+// without a cache.
+#ifndef DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_
+#define DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_
+
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/cuda/cuda_backend.h"
+#include "src/base/status_matchers.h"
+#include "src/cases/drafter_case.h"
+#include "src/cuda/gpu_test.h"
+
+namespace draftmark {
+
+struct CudaCaseRun {
+  std::string directory;
+  std::string name;
+  CudaSessionKind kind;
+};
+
+inline std::vector<CudaCaseRun> RunsBelow(const std::string& folder) {
+  const char* const runfiles = std::getenv("TEST_SRCDIR");
+  std::vector<CudaCaseRun> runs;
+  if (runfiles == nullptr) return runs;
+  for (const std::string& directory : FindDrafterCases(std::string(runfiles) + "/" + folder)) {
+    std::string name = directory.substr(directory.rfind('/') + 1);
+    for (char& c : name) {
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    }
+    runs.push_back({directory, name + "_v2", {.scratch_version = 2}});
+    runs.push_back({directory, name + "_v1", {.scratch_version = 1}});
+    runs.push_back({directory, name + "_contiguous", {.scratch_version = 2, .paged = false}});
+  }
+  return runs;
+}
+
+inline std::string RunName(const ::testing::TestParamInfo<CudaCaseRun>& info) {
+  return info.param.name;
+}
+
+class CudaCaseTest : public GpuTest, public ::testing::WithParamInterface<CudaCaseRun> {
+ protected:
+  void RunAndExpectPass() {
+    DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CudaBackend> cuda, CudaBackend::Open());
+    DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
+                            DrafterCase::Load(GetParam().directory));
+    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                            RunDrafterCase(drafter_case, Precision::kBf16, kCudaBackend,
+                                           cuda->Sessions(GetParam().kind)));
+    EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
+    EXPECT_GE(report.verdicts.size(), 10u) << "hardly anything was compared";
+  }
+};
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_

@@ -1,0 +1,163 @@
+// The contract of `draftmark draft`, on the reference.
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/cuda/cuda_backend.h"
+#include "src/base/file_system.h"
+#include "src/base/json.h"
+#include "src/base/status_matchers.h"
+#include "src/base/test_folder.h"
+#include "tools/commands/run_command.h"
+
+namespace draftmark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::string kCatalogue =
+    std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/configs/drafter_configs.json";
+constexpr const char* kTiny[] = {"synthetic/tiny-dflash", "synthetic/tiny-dflash2",
+                                 "synthetic/tiny-dspark"};
+
+CommandResult Draft(const std::string& entry, std::vector<std::string> options = {}) {
+  options.insert(options.begin(), {"draft", kCatalogue, "--entry", entry});
+  return RunCommand(std::move(options));
+}
+
+Json DraftJson(const std::string& entry, std::vector<std::string> options = {}) {
+  options.insert(options.end(), {"--format", "json"});
+  const CommandResult result = Draft(entry, std::move(options));
+  EXPECT_EQ(result.code, 0) << result.err;
+  return ParseJson(result.out, "stdout").value();
+}
+
+TEST(DraftCommandTest, EveryKindIsDraftedAndChecked) {
+  for (const char* const entry : kTiny) {
+    for (const char* const precision : {"bf16", "exact"}) {
+      SCOPED_TRACE(std::string(entry) + " " + precision);
+      const CommandResult result = Draft(entry, {"--check", "--precision", precision});
+      EXPECT_EQ(result.code, 0) << result.err;
+      EXPECT_THAT(result.err, IsEmpty());
+      EXPECT_THAT(result.out, AllOf(StartsWith(std::string(entry) + " " + precision +
+                                               ": weights generated in "),
+                                    HasSubstr("\nstep 0: 64 context rows, block of "),
+                                    HasSubstr("\nstep 1: 5 context rows, block of "),
+                                    HasSubstr(" checked: all within their bounds\n  draft tokens "),
+                                    HasSubstr("\npeak memory "), Not(HasSubstr("device"))));
+    }
+  }
+}
+
+TEST(DraftCommandTest, Json) {
+  const Json json = DraftJson("synthetic/tiny-dspark", {"--check"});
+  EXPECT_EQ(json["entry"], "synthetic/tiny-dspark");
+  EXPECT_EQ(json["case"], "draft/drafter_configs.json/gamma=7,ctx=69,steps=2,nb=1");
+  EXPECT_FALSE(json.contains("device"));
+  ASSERT_EQ(json["steps"].size(), 2u);
+  for (const Json& step : json["steps"]) {
+    EXPECT_EQ(step["draft_tokens"].size(), 7u);
+    EXPECT_EQ(step["off"], "");
+    EXPECT_EQ(step["checked"], step["stages"]);
+    EXPECT_GT(step["checked"], 20);
+  }
+}
+
+TEST(DraftCommandTest, TheSeedDecides) {
+  const Json first = DraftJson(kTiny[0]);
+  EXPECT_EQ(DraftJson(kTiny[0], {"--seed", "1"})["steps"][0]["draft_tokens"],
+            first["steps"][0]["draft_tokens"]);
+  EXPECT_NE(DraftJson(kTiny[0], {"--seed", "2"})["steps"][0]["draft_tokens"],
+            first["steps"][0]["draft_tokens"]);
+}
+
+TEST(DraftCommandTest, BandsDraftTheirOwnBlocks) {
+  for (const char* const entry : kTiny) {
+    SCOPED_TRACE(entry);
+    const Json alone = DraftJson(entry);
+    const Json together = DraftJson(entry, {"--bands", "3", "--check"});
+    for (const std::size_t s : {0u, 1u}) {
+      const Json& tokens = together["steps"][s]["draft_tokens"];
+      ASSERT_EQ(tokens.size(), 3u);
+      EXPECT_EQ(tokens[0], alone["steps"][s]["draft_tokens"]);
+      EXPECT_NE(tokens[1], tokens[0]);
+      EXPECT_NE(tokens[2], tokens[0]);
+      EXPECT_EQ(together["steps"][s]["checked"], 3 * together["steps"][s]["stages"].get<int>());
+    }
+  }
+  EXPECT_THAT(Draft(kTiny[0], {"--bands", "2"}).out,
+              AllOf(HasSubstr("64 context rows, 2 blocks of 5: "), HasSubstr("\n  band 1: ")));
+}
+
+TEST(DraftCommandTest, ABlockOfAnotherWidthAndALongContext) {
+  for (const auto& [entry, drafts] :
+       {std::pair(kTiny[0], 10u), std::pair(kTiny[1], 10u), std::pair(kTiny[2], 11u)}) {
+    const Json json = DraftJson(entry, {"--gamma", "11", "--context", "600", "--check"});
+    EXPECT_EQ(json["steps"][0]["draft_tokens"].size(), drafts) << entry;
+    EXPECT_THAT(json["case"].get<std::string>(), HasSubstr("/gamma=11,ctx=605,"));
+  }
+}
+
+// Published files keep the block's size in an object of its own.
+TEST(DraftCommandTest, ABlockOfAnotherWidthOfAPublishedFile) {
+  Json config = ParseJson(R"({"architectures": ["DFlashDraftModel"], "hidden_size": 32,
+      "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+      "intermediate_size": 48, "vocab_size": 67, "rms_norm_eps": 1e-6, "rope_theta": 10000,
+      "dflash_config": {"block_size": 8, "target_layer_ids": [0, 1], "mask_token_id": 66}})",
+                          "text")
+                    .value();
+  const TestFolder folder;
+  const std::string path = folder.Path("config.json");
+  for (const bool both : {false, true}) {
+    if (both) config["block_size"] = 8;
+    ASSERT_THAT(WriteTextFile(path, config.dump()), IsOk());
+    const CommandResult result = RunCommand({"draft", path, "--gamma", "4"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("step 0: 64 context rows, block of 4: "));
+  }
+}
+
+TEST(DraftCommandTest, WhatTheCatalogueDoesNotVouchForIsRefused) {
+  for (const auto& [entry, reason] :
+       {std::pair("z-lab/Qwen3.5-9B-DFlash", "confirm too little of it; not known: all geometry"),
+        std::pair("MiMo-V2.5 DFlash", "its layers are of another architecture"),
+        std::pair("recipe/qwen3-8b-domino", "GRU head has no place in the scratch")}) {
+    for (const char* const backend : {"reference", "cuda"}) {
+      const CommandResult result = Draft(entry, {"--backend", backend});
+      EXPECT_EQ(result.code, 2) << entry;
+      EXPECT_THAT(result.out, IsEmpty());
+      EXPECT_THAT(result.err, AllOf(StartsWith("draftmark: " + kCatalogue + ": entry " + entry),
+                                    HasSubstr(reason)));
+    }
+  }
+}
+
+TEST(DraftCommandTest, OptionsThatCannotBe) {
+  for (const auto& [options, message] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--backend", "cuda", "--precision", "exact"}, "computes in bf16 only"},
+           {{"--bands", "0"}, "--bands: expected 1 or more, found 0"},
+           {{"--gamma", "1"}, "--gamma: expected 2 or more, found 1"},
+           {{"--gamma", "0"}, "--gamma: expected 2 or more, found 0"},
+           {{"--backend", "tpu"}, "--backend"}}) {
+    const CommandResult result = Draft(kTiny[0], options);
+    EXPECT_EQ(result.code, 2) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+}
+
+TEST(DraftCommandTest, WithoutAGpuTheReasonIsOneLine) {
+  const StatusOr<std::unique_ptr<CudaBackend>> cuda = CudaBackend::Open();
+  if (cuda.ok()) GTEST_SKIP() << "there is a GPU";
+  const CommandResult result = Draft(kTiny[0], {"--backend", "cuda"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.err, "draftmark: " + cuda.status().message() + "\n");
+}
+
+}  // namespace
+}  // namespace draftmark
