@@ -1,6 +1,6 @@
 // Tensor maps of weight matrices for the copy engine of sm_90.
-#ifndef DRAFTMARK_KERNELS_STREAM_LINEAR_TENSOR_MAP_H_
-#define DRAFTMARK_KERNELS_STREAM_LINEAR_TENSOR_MAP_H_
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_TENSOR_MAP_H_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_TENSOR_MAP_H_
 
 #include <cuda.h>
 
@@ -19,4 +19,4 @@ Status MakeWeightMap(const BFloat16* weight, std::int64_t n, std::int64_t k, int
 
 }  // namespace draftmark::kernels
 
-#endif  // DRAFTMARK_KERNELS_STREAM_LINEAR_TENSOR_MAP_H_
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_TENSOR_MAP_H_

@@ -1,4 +1,4 @@
-#include "kernels/stream_linear/tensor_map.h"
+#include "kernels/stream_chain/tensor_map.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

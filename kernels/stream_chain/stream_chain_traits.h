@@ -1,13 +1,13 @@
-// Static facts of the stream_linear kernels.
-#ifndef DRAFTMARK_KERNELS_STREAM_LINEAR_STREAM_LINEAR_TRAITS_H_
-#define DRAFTMARK_KERNELS_STREAM_LINEAR_STREAM_LINEAR_TRAITS_H_
+// Static facts of the stream_chain kernels.
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_TRAITS_H_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_TRAITS_H_
 
 #include <algorithm>
 #include <cstdint>
 
 namespace draftmark::kernels {
 
-struct StreamLinearTraits {
+struct StreamChainTraits {
   static constexpr int kMinimumArch = 90;  // bulk copies, programmatic dependent launch
   static constexpr std::int64_t kMostRows = 16;
 
@@ -35,10 +35,13 @@ struct StreamLinearTraits {
   // segments, and sums of the block's tiles stay in registers as well.
   static constexpr std::int64_t kMostChunks = 5;
   static constexpr std::int64_t kChunksOfSegment = 3;
-  static constexpr std::int64_t kMostTiles = 4;  // of a block, with segments
+  static constexpr std::int64_t kMostTiles = 3;  // of a block, with segments
+  static constexpr int kMostSteps = 8;
+  static constexpr int kMostHeadSteps = 24;
+  static constexpr int kMostHeadDim = 256;
   static constexpr std::int64_t Chunks(std::int64_t k) { return (k + kChunk - 1) / kChunk; }
 };
 
 }  // namespace draftmark::kernels
 
-#endif  // DRAFTMARK_KERNELS_STREAM_LINEAR_STREAM_LINEAR_TRAITS_H_
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_TRAITS_H_
