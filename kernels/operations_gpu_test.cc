@@ -35,10 +35,13 @@ class OperationOnGpu : public GpuTest, public ::testing::WithParamInterface<std:
   }
 
   const Operation& operation() const { return *FindOperation(GetParam()); }
+  // Without the library: own kernels, and those of every GPU.
   DeviceContext Context(bool with_library = true) {
     return {.allocator = &allocator_,
             .cublaslt = with_library ? library_.get() : nullptr,
-            .stream = stream_->get()};
+            .stream = stream_->get(),
+            .placement = {},
+            .generic = !with_library};
   }
   void Judge(const OperationCase& c, const DeviceContext& context, std::string_view how) {
     const StatusOr<OperationReport> report =
@@ -133,9 +136,11 @@ TEST_P(OperationOnGpu, KernelBordersAreWithinTheirBounds) {
   if (judged == 0) GTEST_SKIP() << "the boundary cases reach all borders of this kernel";
 }
 
-// linear has a second way to compute; for the others this repeats what is above.
+// These have a second way to compute; for the others this repeats what is above.
 TEST_P(OperationOnGpu, OwnKernelsAloneAreWithinTheirBounds) {
-  if (GetParam() != "linear") GTEST_SKIP() << "no library in this operation";
+  if (GetParam() != "linear" && GetParam() != "paged_attention") {
+    GTEST_SKIP() << "one way to compute this operation";
+  }
   for (const OperationCase& c : BoundaryCases(operation())) Judge(c, Context(false), "own kernel");
 }
 

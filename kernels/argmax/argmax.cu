@@ -2,6 +2,7 @@
 #include "kernels/argmax/argmax_traits.h"
 #include "kernels/argmax/sm80_argmax.cuh"
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 
 namespace draftmark::kernels {
 
@@ -23,10 +24,10 @@ Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
   auto* const keys = static_cast<CandidateKey*>(args.workspace);
   const std::int64_t pieces = Traits::Pieces(args.v);
   const dim3 grid(Blocks(pieces, 1), Blocks(args.rows, 1));
-  ArgmaxPieceKernel<<<grid, Traits::kThreads, 0, stream>>>(full, keys);
-  DM_RETURN_IF_ERROR(LaunchStatus("argmax, pieces"));
-  ArgmaxRowKernel<<<Blocks(args.rows, 1), kWarp, 0, stream>>>(full, keys, static_cast<int>(pieces));
-  return LaunchStatus("argmax, rows");
+  DM_RETURN_IF_ERROR(LaunchDependent("argmax, pieces", ArgmaxPieceKernel, grid,
+                                     dim3(Traits::kThreads), 0, stream, full, keys));
+  return LaunchDependent("argmax, rows", ArgmaxRowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
+                         0, stream, full, keys, static_cast<int>(pieces));
 }
 
 }  // namespace draftmark::kernels

@@ -7,6 +7,7 @@
 
 #include "kernels/argmax/argmax.h"
 #include "kernels/argmax/argmax_traits.h"
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/candidates.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
@@ -16,6 +17,8 @@ namespace draftmark::kernels {
 // Grid: (pieces, rows). Writes keys[row, piece].
 __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
     ArgmaxPieceKernel(ArgmaxArgs args, CandidateKey* keys) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr int kThreads = ArgmaxTraits::kThreads;
   constexpr int kPiece = static_cast<int>(ArgmaxTraits::kPieceElements);
   const int thread = static_cast<int>(threadIdx.x);
@@ -65,6 +68,8 @@ __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
 
 // One warp for each row.
 __global__ void ArgmaxRowKernel(ArgmaxArgs args, const CandidateKey* keys, int pieces) {
+  LaunchDependents();
+  WaitForPrevious();
   const std::int64_t row = blockIdx.x;
   CandidateKey key = 0;
   for (int piece = static_cast<int>(threadIdx.x); piece < pieces; piece += kWarp) {

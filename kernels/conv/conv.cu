@@ -2,6 +2,7 @@
 #include "kernels/conv/conv_traits.h"
 #include "kernels/conv/sm80_conv.cuh"
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 
 namespace draftmark::kernels {
 
@@ -23,13 +24,10 @@ Status LaunchConv(const ConvArgs& args, cudaStream_t stream) {
                          .Pointer("out", args.out)
                          .Rule(args.out != args.x, "out does not alias x")
                          .status());
-  WithBool(CanVectorise({args.x, args.base, args.out}, {args.h, args.group}), [&](auto vector) {
-    constexpr bool kVector = decltype(vector)::value;
-    const dim3 grid(Blocks(args.rows, 1),
-                    Blocks(args.h, Traits::kThreads * (kVector ? kChunk : 1)));
-    ConvKernel<kVector><<<grid, Traits::kThreads, 0, stream>>>(args);
-  });
-  return LaunchStatus(name);
+  const bool vector = CanVectorise({args.x, args.base, args.out}, {args.h, args.group});
+  auto* const kernel = vector ? ConvKernel<true> : ConvKernel<false>;
+  const dim3 grid(Blocks(args.rows, 1), Blocks(args.h, Traits::kThreads * (vector ? kChunk : 1)));
+  return LaunchDependent(name, kernel, grid, dim3(Traits::kThreads), 0, stream, args);
 }
 
 }  // namespace draftmark::kernels

@@ -6,12 +6,15 @@
 #include <cstdint>
 
 #include "kernels/conv/conv.h"
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/values.cuh"
 
 namespace draftmark::kernels {
 
 template <bool kVector>
 __global__ void ConvKernel(ConvArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr int kWidth = kVector ? kChunk : 1;
   const std::int64_t channel = (std::int64_t{blockIdx.y} * blockDim.x + threadIdx.x) * kWidth;
   if (channel >= args.h) return;

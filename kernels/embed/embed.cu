@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/embed/embed.h"
 #include "kernels/embed/embed_traits.h"
 #include "kernels/embed/sm80_embed.cuh"
@@ -19,10 +20,10 @@ Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream) {
                          .Pointer("out", args.out)
                          .status());
   const dim3 grid(Blocks(args.rows, 1), Blocks(args.h, kColumns));
-  WithBool(CanVectorise({args.table, args.mask_embedding, args.out}, {args.h}), [&](auto vector) {
-    EmbedKernel<decltype(vector)::value><<<grid, Traits::kThreads, 0, stream>>>(args);
-  });
-  return LaunchStatus("embed");
+  auto* const kernel = CanVectorise({args.table, args.mask_embedding, args.out}, {args.h})
+                           ? EmbedKernel<true>
+                           : EmbedKernel<false>;
+  return LaunchDependent("embed", kernel, grid, dim3(Traits::kThreads), 0, stream, args);
 }
 
 }  // namespace draftmark::kernels

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/embed/embed.h"
 
@@ -11,6 +12,8 @@ namespace draftmark::kernels {
 
 template <bool kVector>
 __global__ void EmbedKernel(EmbedArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
   const std::int64_t row = blockIdx.x;
   const int column = static_cast<int>((blockIdx.y * blockDim.x + threadIdx.x) * kChunk);
   const int h = static_cast<int>(args.h);

@@ -1,20 +1,26 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
+#include "kernels/device/tensor_map.h"
 #include "kernels/paged_attention/paged_attention.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "kernels/paged_attention/sm80_combine_splits.cuh"
 #include "kernels/paged_attention/sm80_paged_attention.cuh"
+#include "kernels/paged_attention/sm90_paged_attention.cuh"
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark::kernels {
 namespace {
 
 using Traits = PagedAttentionTraits;
+using Hopper = Traits::Hopper;
+
+// Logical indices are 32-bit numbers on the device, also a window or a block behind the last one.
+constexpr std::int64_t kMostKeys = std::int64_t{1} << 30;
 
 Status Check(const PagedAttentionArgs& args) {
-  // Logical indices are 32-bit numbers on the device, also a window or a block behind the last one.
-  constexpr std::int64_t kMostKeys = std::int64_t{1} << 30;
   ArgumentCheck check("paged_attention");
   check.Size("bands", args.bands, 1, kMostBlocksYZ)
       .Size("rows", args.rows, 1, kMostBlocksYZ)
@@ -54,9 +60,8 @@ Status LaunchSplits(const PagedAttentionArgs& args, const AttentionLaunch& launc
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
                    "paged_attention: cudaFuncSetAttribute"));
   }
-  PagedAttentionKernel<kHeadDim, kPositions>
-      <<<grid, Traits::kThreads, kSharedBytes, stream>>>(args, launch);
-  return LaunchStatus("paged_attention, splits");
+  return LaunchDependent("paged_attention, splits", PagedAttentionKernel<kHeadDim, kPositions>,
+                         grid, dim3(Traits::kThreads), kSharedBytes, stream, args, launch);
 }
 
 template <bool kPositions>
@@ -66,6 +71,83 @@ Status LaunchForHeadDim(const PagedAttentionArgs& args, const AttentionLaunch& l
   if (args.d <= 64) return LaunchSplits<64, kPositions>(args, launch, grid, stream);
   if (args.d <= 128) return LaunchSplits<128, kPositions>(args, launch, grid, stream);
   return LaunchSplits<256, kPositions>(args, launch, grid, stream);
+}
+
+Status LaunchCombination(const PagedAttentionArgs& args, const AttentionLaunch& launch,
+                         std::int64_t splits, cudaStream_t stream) {
+  constexpr int kResults = Traits::kThreads / kWarp;  // of a block
+  return LaunchDependent("paged_attention, combination", CombineSplitsKernel,
+                         dim3(Blocks(args.bands * args.rows * args.heads, kResults)),
+                         dim3(Traits::kThreads), 0, stream, args, launch, static_cast<int>(splits));
+}
+
+std::int64_t TilesOf(const PagedAttentionArgs& args) {
+  return args.kv * Traits::QueryTiles(args.rows, args.heads / args.kv);
+}
+
+// With fewer SMs a cluster may not find room.
+bool HopperFits(const PagedAttentionArgs& args) {
+  return !args.generic && (args.d == 64 || args.d == 128) &&
+         CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}) &&
+         DeviceAttribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+                 DeviceAttribute(cudaDevAttrComputeCapabilityMinor) ==
+             Hopper::kMinimumArch &&
+         DeviceAttribute(cudaDevAttrMultiProcessorCount) >= Hopper::kMinimumSms;
+}
+
+// The pool as [columns of 64][slots][64]; nobody says how many slots there are.
+Status MakeCacheMap(const BFloat16* pool, std::int64_t width, std::int64_t column_blocks,
+                    CUtensorMap& map) {
+  constexpr std::int64_t kColumns = 64;
+  return MakeTensorMap(pool,
+                       {.sizes = {kColumns, kMostKeys, 1, width / kColumns},
+                        .strides = {width, width, kColumns},
+                        .box = {kColumns, Traits::kBlockRows, 1, column_blocks}},
+                       map);
+}
+
+template <int kHeadDim, bool kPositions>
+Status LaunchClusters(const PagedAttentionArgs& args, const HopperLaunch& launch,
+                      cudaStream_t stream) {
+  constexpr auto kKernel = HopperAttentionKernel<kHeadDim, kPositions>;
+  constexpr int kSharedBytes = sizeof(HopperMemory<kHeadDim>);
+  static_assert(kSharedBytes <= 227 * 1024);
+  CUtensorMap keys, values;
+  DM_RETURN_IF_ERROR(MakeCacheMap(args.k_pool, args.kv * kHeadDim, 1, keys));
+  DM_RETURN_IF_ERROR(MakeCacheMap(args.v_pool, args.kv * kHeadDim, kHeadDim / 64, values));
+  DM_RETURN_IF_ERROR(CudaStatus(
+      cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+      "paged_attention: cudaFuncSetAttribute"));
+  DM_RETURN_IF_ERROR(
+      CudaStatus(cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                 "paged_attention: cudaFuncSetAttribute"));
+  const unsigned clusters = std::min(launch.items, Hopper::kBlocks / launch.cluster);
+  return LaunchDependentClusters("paged_attention, clusters", kKernel,
+                                 dim3(clusters * launch.cluster), dim3(Hopper::kThreads),
+                                 kSharedBytes, launch.cluster, stream, args, launch, keys, values);
+}
+
+Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cudaStream_t stream) {
+  const std::int64_t tiles = TilesOf(args);
+  const std::int64_t parts = Hopper::Parts(tiles);
+  const std::int64_t results = args.bands * args.rows * args.heads;
+  common.partial = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
+                                            Traits::StatsBytes(results, parts));
+  HopperLaunch launch = {.common = common,
+                         .items = static_cast<unsigned>(args.bands * tiles * parts),
+                         .query_tiles = static_cast<unsigned>(tiles / args.kv),
+                         .parts = static_cast<unsigned>(parts),
+                         .cluster = static_cast<unsigned>(Hopper::Cluster(tiles)),
+                         .results = static_cast<int>(std::min<std::int64_t>(
+                             args.rows * (args.heads / args.kv), Traits::kQueries))};
+  launch.dealt = static_cast<int>(CeilDiv(launch.results, launch.cluster));
+  launch.owners = static_cast<unsigned>(CeilDiv(launch.results, launch.dealt));
+  const bool positions = args.slot_positions != nullptr && (args.causal || args.window > 0);
+  DM_RETURN_IF_ERROR(args.d == 64 ? (positions ? LaunchClusters<64, true>(args, launch, stream)
+                                               : LaunchClusters<64, false>(args, launch, stream))
+                                  : (positions ? LaunchClusters<128, true>(args, launch, stream)
+                                               : LaunchClusters<128, false>(args, launch, stream)));
+  return parts == 1 ? OkStatus() : LaunchCombination(args, common, parts, stream);
 }
 
 }  // namespace
@@ -80,17 +162,14 @@ Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream)
       .partial = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
                                           Traits::StatsBytes(results, splits)),
       .scale = static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(args.d))),
-      .vector = CanVectorise({args.q, args.k_pool, args.v_pool}, {args.d})};
-  const dim3 grid(Blocks(splits, 1),
-                  Blocks(args.kv * Traits::QueryTiles(args.rows, args.heads / args.kv), 1),
-                  Blocks(args.bands, 1));
+      .vector = CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {args.d})};
+  if (HopperFits(args)) return LaunchHopper(args, launch, stream);
+  const dim3 grid(Blocks(splits, 1), Blocks(TilesOf(args), 1), Blocks(args.bands, 1));
   const bool masked = args.causal || args.window > 0;
   DM_RETURN_IF_ERROR(args.slot_positions != nullptr && masked
                          ? LaunchForHeadDim<true>(args, launch, grid, stream)
                          : LaunchForHeadDim<false>(args, launch, grid, stream));
-  CombineSplitsKernel<<<Blocks(results, 1), Traits::kThreads, 0, stream>>>(
-      args, launch, static_cast<int>(splits));
-  return LaunchStatus("paged_attention, combination");
+  return LaunchCombination(args, launch, splits, stream);
 }
 
 }  // namespace draftmark::kernels

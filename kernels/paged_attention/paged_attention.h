@@ -16,7 +16,11 @@
 // rows}. With gaps the block rows alone are right then, the others stand at no position of theirs.
 //
 // The kernel reads the records when it starts, so a replay sees new values. The launch's shape does
-// not depend on kv_len.
+// not depend on kv_len. It may begin before the kernel in front of it has ended, and waits for it
+// before it reads or writes (kernels/device/dependent_launch.cuh).
+//
+// Whole Hopper GPUs have kernels of their own for d 64 and 128 (PagedAttentionTraits::Hopper). Either
+// way a band has the same bits in every run, alone and among others; the bits of the two differ.
 //
 // Scores, softmax and sums are FP32. Products run on tensor cores; a probability enters them as the
 // sum of two BF16 numbers, which keeps 16 bits of it. A sink joins the denominator only. A row that
@@ -57,6 +61,7 @@ struct PagedAttentionArgs {
   bool causal = false;
   void* workspace = nullptr;  // PagedAttentionTraits::WorkspaceBytes
   std::uint64_t workspace_bytes = 0;
+  bool generic = false;  // the kernels of every GPU, also where there are others
 };
 
 Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// Static facts of the paged_attention kernels.
+// Static facts of the paged_attention kernels: those of every GPU, and under Hopper those of sm_90.
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_TRAITS_H_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_PAGED_ATTENTION_TRAITS_H_
 
@@ -14,8 +14,8 @@ struct PagedAttentionTraits {
   static constexpr int kBlockRows = 16;  // keys of one cache block
   static constexpr std::int64_t kMostHeadDim = 256;
   // The context is split so that there are about two blocks for each SM of an H200. A constant, not
-  // the device's number: the same draft has the same bits on every GPU. And not of the bands: a band
-  // has the same bits alone and among others.
+  // the device's number: the same draft has the same bits on every GPU (but for Hopper's path below,
+  // which has its own). And not of the bands: a band has the same bits alone and among others.
   static constexpr std::int64_t kBlocksAimedAt = 264;
   static constexpr std::int64_t kMostSplits = 32;  // a lane each when they are put together
 
@@ -61,6 +61,46 @@ struct PagedAttentionTraits {
     }
     return most;
   }
+
+  // The path of Hopper's whole GPUs (sm_90, 132 SMs and more; d 64 or 128; 16-byte alignment): a
+  // cluster of blocks shares the keys of a query tile of a KV head, a block for each SM, and puts its
+  // results together itself. Clusters that find no room wait until one is free.
+  //
+  // A cluster lies within one GPC, and GPCs differ. On an H200 whose blocks take a whole SM, fit (by
+  // cudaOccupancyMaxActiveClusters): 66 of 2, 30 of 4, 17 of 6, 15 of 7 or 8, 9 of 9, 7 of 10 to 16.
+  struct Hopper {
+    static constexpr int kMinimumArch = 90;
+    static constexpr int kMinimumSms = 132;
+    static constexpr int kGroups = 2;  // warpgroups that multiply; they take turns with tiles
+    static constexpr int kGroupThreads = 128;
+    static constexpr int kCopiers = 2;   // warps that copy keys and values
+    static constexpr int kHelpers = 64;  // threads that load queries and put results together
+    static constexpr int kThreads = kGroups * kGroupThreads + kCopiers * 32 + kHelpers;
+    // Cache blocks of a tile. At 2064 keys the warpgroups of a cluster have one or two tiles.
+    static constexpr int kUnits = 5;
+    static constexpr int kKeys = kUnits * kBlockRows;
+    static constexpr int kMostCluster = 9;
+    static constexpr int kClusters = 8;                            // of that size, at a time
+    static constexpr unsigned kBlocks = kMostCluster * kClusters;  // of a launch at most
+    template <int kHeadDim>
+    static constexpr int kStages = kHeadDim == 128 ? 3 : 6;
+    // Floats of a result in shared memory: its sums, maximum, denominator, and what puts eight rows
+    // at the same column into different banks.
+    template <int kHeadDim>
+    static constexpr int kPitch = kHeadDim + 8;
+
+    // `tiles`: KV heads * query tiles of a band. A cluster takes one part of a tile's keys.
+    static constexpr std::int64_t Parts(std::int64_t tiles) {
+      return std::max<std::int64_t>(kClusters / tiles, 1);
+    }
+    static constexpr std::int64_t Cluster(std::int64_t tiles) {
+      return tiles > kClusters && tiles <= 2 * kClusters ? kMostCluster / 2 : kMostCluster;
+    }
+    // Results of a query tile are dealt out to a cluster's blocks: 9 times 8 rows, or 4 times 16.
+    static constexpr int DealtRows(int cluster) {
+      return (kQueries + cluster - 1) / cluster * cluster;
+    }
+  };
 };
 
 }  // namespace draftmark::kernels

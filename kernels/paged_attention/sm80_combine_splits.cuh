@@ -1,9 +1,10 @@
-// Puts the splits of each row and head together: one block for each.
+// Puts the splits of each row and head together: a warp for each.
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_COMBINE_SPLITS_CUH_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_COMBINE_SPLITS_CUH_
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/paged_attention/paged_attention.h"
@@ -14,38 +15,99 @@ namespace draftmark::kernels {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 
+// What the splits of one result weigh. A lane has one split; the denominator is the same for all.
+struct SplitWeights {
+  float maximum = -INFINITY;  // of scores and sink, in powers of two
+  float weight = 0;
+  float denominator = 0;
+};
+
+// From this lane's maximum and denominator (-inf and 0 for no split); a sink is one more score, -inf
+// for none.
+__device__ __forceinline__ SplitWeights WeighSplits(float2 stat, float sink) {
+  SplitWeights weights;
+  weights.maximum = fmaxf(stat.x, sink);
+#pragma unroll
+  for (int step = kWarp / 2; step > 0; step /= 2) {
+    weights.maximum = fmaxf(weights.maximum, __shfl_xor_sync(kAllLanes, weights.maximum, step));
+  }
+  const float base = weights.maximum == -INFINITY ? 0.0f : weights.maximum;
+  // Exactly 0 is a split that saw nothing; NaN must go on.
+  weights.weight = stat.y == 0.0f ? 0.0f : exp2f(stat.x - base);
+  weights.denominator = LaneSum<kWarp>(weights.weight * stat.y) + exp2f(sink - base);
+  return weights;
+}
+
+// kWidth: elements that a lane takes at a time. 4 need launch.vector.
+template <int kWidth>
+__device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
+                                               const AttentionLaunch& launch, int splits,
+                                               std::int64_t result, const SplitWeights& weights) {
+  const int d = static_cast<int>(args.d);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const bool empty = weights.denominator == 0.0f;
+  for (int first = 0; first < d; first += kWarp * kWidth) {
+    const int column = first + lane * kWidth;
+    const bool valid = column < d;
+    const float* const from = launch.partial + result * splits * d + column;
+    float sums[kWidth] = {};
+    constexpr int kAtATime = 8;  // loads on their way
+    for (int base = 0; base < splits; base += kAtATime) {
+      float split_weights[kAtATime];
+      float values[kAtATime][kWidth];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+        // 0 behind the last split. Without a weight the sums may never have been written.
+        split_weights[i] = __shfl_sync(kAllLanes, weights.weight, base + i);
+        const float* const of_split = from + std::int64_t{base + i} * d;
+        const bool read = valid && split_weights[i] != 0.0f;
+        if constexpr (kWidth == 4) {
+          const float4 four =
+              read ? *reinterpret_cast<const float4*>(of_split) : make_float4(0, 0, 0, 0);
+          values[i][0] = four.x;
+          values[i][1] = four.y;
+          values[i][2] = four.z;
+          values[i][3] = four.w;
+        } else {
+          values[i][0] = read ? *of_split : 0.0f;
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+#pragma unroll
+        for (int c = 0; c < kWidth; ++c) sums[c] = fmaf(split_weights[i], values[i][c], sums[c]);
+      }
+    }
+    if (!valid) continue;
+#pragma unroll
+    for (float& sum : sums) sum = empty ? 0.0f : sum / weights.denominator;
+    BFloat16* const to = args.out + result * d + column;
+    if constexpr (kWidth == 4) {
+      *reinterpret_cast<uint2*>(to) =
+          make_uint2(RoundPair(sums[0], sums[1]), RoundPair(sums[2], sums[3]));
+    } else {
+      *to = Round(sums[0]);
+    }
+  }
+}
+
 __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     CombineSplitsKernel(PagedAttentionArgs args, AttentionLaunch launch, int splits) {
-  __shared__ float weights[PagedAttentionTraits::kMostSplits];
-  __shared__ float denominator;
-  const std::int64_t result = blockIdx.x;
-  if (threadIdx.x < kWarp) {
-    const int split = static_cast<int>(threadIdx.x);
-    const float2 stat =
-        split < splits ? launch.stats[result * splits + split] : make_float2(-INFINITY, 0.0f);
-    const float sink =
-        args.sinks != nullptr ? ToFloat(args.sinks[result % args.heads]) * kLog2E : -INFINITY;
-    float maximum = fmaxf(stat.x, sink);
-#pragma unroll
-    for (int step = kWarp / 2; step > 0; step /= 2) {
-      maximum = fmaxf(maximum, __shfl_xor_sync(kAllLanes, maximum, step));
-    }
-    const float base = maximum == -INFINITY ? 0.0f : maximum;
-    // Exactly 0 is a split that saw nothing; NaN must go on.
-    const float weight = stat.y == 0.0f ? 0.0f : exp2f(stat.x - base);
-    const float total = LaneSum<kWarp>(weight * stat.y) + exp2f(sink - base);
-    weights[split] = weight;
-    if (split == 0) denominator = total;
-  }
-  __syncthreads();
-  const bool empty = denominator == 0.0f;
-  for (std::int64_t column = threadIdx.x; column < args.d; column += blockDim.x) {
-    float sum = 0;
-    for (int split = 0; split < splits; ++split) {
-      if (weights[split] == 0.0f) continue;  // its partial sums may never have been written
-      sum = fmaf(weights[split], launch.partial[(result * splits + split) * args.d + column], sum);
-    }
-    args.out[result * args.d + column] = Round(empty ? 0.0f : sum / denominator);
+  LaunchDependents();
+  WaitForPrevious();
+  const std::int64_t result =
+      std::int64_t{blockIdx.x} * (PagedAttentionTraits::kThreads / kWarp) + threadIdx.x / kWarp;
+  if (result >= args.bands * args.rows * args.heads) return;
+  const int split = static_cast<int>(threadIdx.x) % kWarp;
+  const float2 stat =
+      split < splits ? launch.stats[result * splits + split] : make_float2(-INFINITY, 0.0f);
+  const float sink =
+      args.sinks != nullptr ? ToFloat(args.sinks[result % args.heads]) * kLog2E : -INFINITY;
+  const SplitWeights weights = WeighSplits(stat, sink);
+  if (launch.vector) {
+    CombineColumns<4>(args, launch, splits, result, weights);
+  } else {
+    CombineColumns<1>(args, launch, splits, result, weights);
   }
 }
 

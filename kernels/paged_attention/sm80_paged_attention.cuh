@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/tensor_core.cuh"
 #include "kernels/device/values.cuh"
@@ -21,7 +22,7 @@ struct AttentionLaunch {
   float2* stats = nullptr;   // [results, splits]: maximum (of scores in powers of two), denominator
   float* partial = nullptr;  // [results, splits, d]
   float scale = 0;           // log2(e) / sqrt(d)
-  bool vector = false;       // 16-byte access to q and the pools
+  bool vector = false;       // 16-byte access to q, the pools and out
 };
 
 // The keys that a block works on, the same for all its threads.
@@ -42,9 +43,8 @@ struct KeyRange {
 //   m > i:  P(m) - p = m - i, since such a key is a block key (or a row's own, where the rows are all
 //           that there is), and there is no gap behind row 0 of the block. So both ends, causal and
 //           i + window, are those of the positions.
-template <int kKeys>
-__device__ KeyRange RangeOf(const PagedAttentionArgs& args, int kv_len, int q_offset, int first_row,
-                            int last_row) {
+__device__ __forceinline__ KeyRange SeenKeys(const PagedAttentionArgs& args, int kv_len,
+                                             int q_offset, int first_row, int last_row) {
   // 64 bits: a window may be as large as a position.
   std::int64_t begin = 0;
   std::int64_t end = kv_len;
@@ -56,6 +56,14 @@ __device__ KeyRange RangeOf(const PagedAttentionArgs& args, int kv_len, int q_of
   KeyRange range;
   range.begin = static_cast<int>(min(begin, std::int64_t{kv_len}));
   range.end = static_cast<int>(max(end, std::int64_t{range.begin}));
+  return range;
+}
+
+// With the tiles of this block's split.
+template <int kKeys>
+__device__ KeyRange RangeOf(const PagedAttentionArgs& args, int kv_len, int q_offset, int first_row,
+                            int last_row) {
+  KeyRange range = SeenKeys(args, kv_len, q_offset, first_row, last_row);
   const int first = range.begin / kKeys;
   const int last = range.end > range.begin ? (range.end + kKeys - 1) / kKeys : first;
   const int splits = static_cast<int>(gridDim.x);
@@ -296,6 +304,8 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     PagedAttentionKernel(PagedAttentionArgs args, AttentionLaunch launch) {
   using Traits = PagedAttentionTraits;
   using Tile = Traits::Tile<kHeadDim>;
+  LaunchDependents();
+  WaitForPrevious();
 
   // Shared memory
   extern __shared__ uint4 shared_memory[];

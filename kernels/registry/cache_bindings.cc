@@ -55,7 +55,8 @@ Status PagedAttention(const OperationCase& c, const DeviceOperands& operands,
                                .window = Size(c, "window"),
                                .causal = c["causal"] == 1,
                                .workspace = context.workspace,
-                               .workspace_bytes = context.workspace_bytes},
+                               .workspace_bytes = context.workspace_bytes,
+                               .generic = context.generic},
                               context.stream);
 }
 

@@ -34,7 +34,8 @@ StatusOr<DeviceOperands> Run(const OperationCase& c, const OperandSet& operands,
                         {.workspace = workspace.bytes() > 0 ? workspace.address().value : nullptr,
                          .workspace_bytes = workspace.bytes(),
                          .cublaslt = context.cublaslt,
-                         .stream = context.stream}));
+                         .stream = context.stream,
+                         .generic = context.generic}));
   DM_RETURN_IF_ERROR(workspace.CheckGuards(context.stream));
   DM_RETURN_IF_ERROR(on_device.CheckUntouched(operands, context.stream));
   return on_device;

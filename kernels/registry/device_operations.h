@@ -33,6 +33,7 @@ struct LaunchContext {
   std::uint64_t workspace_bytes = 0;
   CublasLt* cublaslt = nullptr;  // null: own kernels only
   cudaStream_t stream = nullptr;
+  bool generic = false;  // the kernels of every GPU, also where there are others
 };
 
 struct DeviceOperation {
@@ -54,6 +55,7 @@ struct DeviceContext {
   CublasLt* cublaslt = nullptr;  // null: own kernels only
   cudaStream_t stream = nullptr;
   Placement placement = {};
+  bool generic = false;
 };
 
 // Bytes of the operands that the operation writes, by name.

@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/residual_add/residual_add.h"
 #include "kernels/residual_add/residual_add_traits.h"
 #include "kernels/residual_add/sm80_residual_add.cuh"
@@ -18,10 +19,10 @@ Status LaunchResidualAdd(const ResidualAddArgs& args, cudaStream_t stream) {
                                "the elements fit one grid")
                          .status());
   const unsigned grid = Blocks(args.rows * args.width, kElements);
-  WithBool(CanVectorise({args.x, args.delta}, {}), [&](auto vector) {
-    ResidualAddKernel<decltype(vector)::value><<<grid, Traits::kThreads, 0, stream>>>(args);
-  });
-  return LaunchStatus("residual_add");
+  auto* const kernel =
+      CanVectorise({args.x, args.delta}, {}) ? ResidualAddKernel<true> : ResidualAddKernel<false>;
+  return LaunchDependent("residual_add", kernel, dim3(grid), dim3(Traits::kThreads), 0, stream,
+                         args);
 }
 
 }  // namespace draftmark::kernels

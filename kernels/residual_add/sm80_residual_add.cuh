@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/residual_add/residual_add.h"
 
@@ -11,6 +12,8 @@ namespace draftmark::kernels {
 
 template <bool kVector>
 __global__ void ResidualAddKernel(ResidualAddArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
   // Rows are dense, so their borders do not matter: odd widths keep 16-byte access.
   const std::int64_t count = args.rows * args.width;
   const std::int64_t first = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kChunk;

@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/selector_walk/selector_walk.h"
 #include "kernels/selector_walk/selector_walk_traits.h"
 #include "kernels/selector_walk/sm80_selector_walk.cuh"
@@ -23,12 +24,11 @@ Status LaunchSelectorWalk(const SelectorWalkArgs& args, cudaStream_t stream) {
                          .Pointer("tokens", args.tokens)
                          .status());
   const unsigned grid = Blocks(args.rows, args.band);
-  WithBool(CanVectorise({args.hidden, args.predecessor, args.successor}, {args.r}),
-           [&](auto vector) {
-             SelectorWalkKernel<decltype(vector)::value>
-                 <<<grid, SelectorWalkTraits::kThreads, 0, stream>>>(args);
-           });
-  return LaunchStatus("selector_walk");
+  auto* const kernel = CanVectorise({args.hidden, args.predecessor, args.successor}, {args.r})
+                           ? SelectorWalkKernel<true>
+                           : SelectorWalkKernel<false>;
+  return LaunchDependent("selector_walk", kernel, dim3(grid), dim3(SelectorWalkTraits::kThreads), 0,
+                         stream, args);
 }
 
 }  // namespace draftmark::kernels

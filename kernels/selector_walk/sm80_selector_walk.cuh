@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/candidates.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
@@ -16,6 +17,8 @@ namespace draftmark::kernels {
 template <bool kVector>
 __global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
     SelectorWalkKernel(SelectorWalkArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr int kCandidates = SelectorWalkTraits::kCandidates;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int candidate = static_cast<int>(threadIdx.x) / kWarp;

@@ -1,6 +1,7 @@
 #include <variant>
 
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/device/slots.h"
 #include "kernels/slot_fill/slot_fill.h"
 #include "kernels/slot_fill/slot_fill_traits.h"
@@ -21,13 +22,14 @@ Status LaunchSlotFill(const SlotFillArgs& args, cudaStream_t stream) {
                          .Pointer("first", args.first)
                          .Pointer("slots", AddressOf(ReadOnly(args.slots)))
                          .status());
-  std::visit(
-      [&](auto* slots) {
-        SlotFillKernel<<<Blocks(args.rows, Traits::kThreads), Traits::kThreads, 0, stream>>>(args,
-                                                                                             slots);
-      },
-      args.slots);
-  return LaunchStatus("slot_fill");
+  const dim3 grid(Blocks(args.rows, Traits::kThreads));
+  const dim3 block(Traits::kThreads);
+  if (auto* const* const wide = std::get_if<std::int64_t*>(&args.slots)) {
+    return LaunchDependent("slot_fill", SlotFillKernel<std::int64_t>, grid, block, 0, stream, args,
+                           *wide);
+  }
+  return LaunchDependent("slot_fill", SlotFillKernel<std::int32_t>, grid, block, 0, stream, args,
+                         std::get<std::int32_t*>(args.slots));
 }
 
 }  // namespace draftmark::kernels

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/slot_fill/slot_fill.h"
 #include "kernels/slot_fill/slot_fill_traits.h"
 
@@ -12,6 +13,8 @@ namespace draftmark::kernels {
 // `slots`: those of the arguments, in their width.
 template <typename Slot>
 __global__ void SlotFillKernel(SlotFillArgs args, Slot* slots) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr std::int64_t kBlockRows = SlotFillTraits::kBlockRows;
   const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= args.rows) return;

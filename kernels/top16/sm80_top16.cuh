@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/candidates.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
@@ -49,6 +50,8 @@ __device__ __forceinline__ void SortOut(std::uint32_t (&keys)[kKeys], const Foun
 // Grid: (pieces, rows). Writes lists[row, piece, 16], best first, 0 behind the last candidate.
 __global__ void __launch_bounds__(Top16Traits::kThreads)
     Top16PieceKernel(Top16Args args, CandidateKey* lists) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr int kThreads = Top16Traits::kThreads;
   constexpr int kWarps = kThreads / kWarp;
   constexpr int kTop = Top16Traits::kTop;
@@ -103,6 +106,8 @@ __global__ void __launch_bounds__(Top16Traits::kThreads)
 
 // One warp for each row: a lane walks the sorted lists of every 32nd piece.
 __global__ void Top16RowKernel(Top16Args args, const CandidateKey* lists, int pieces) {
+  LaunchDependents();
+  WaitForPrevious();
   constexpr int kTop = Top16Traits::kTop;
   extern __shared__ unsigned char taken[];  // how far each list is used up; a lane's own entries
   const std::int64_t row = blockIdx.x;

@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/top16/sm80_top16.cuh"
 #include "kernels/top16/top16.h"
 #include "kernels/top16/top16_traits.h"
@@ -20,11 +21,11 @@ Status LaunchTop16(const Top16Args& args, cudaStream_t stream) {
   auto* const lists = static_cast<CandidateKey*>(args.workspace);
   const std::int64_t pieces = Traits::Pieces(args.v);
   const dim3 grid(Blocks(pieces, 1), Blocks(args.rows, 1));
-  Top16PieceKernel<<<grid, Traits::kThreads, 0, stream>>>(args, lists);
-  DM_RETURN_IF_ERROR(LaunchStatus("top16, pieces"));
-  Top16RowKernel<<<Blocks(args.rows, 1), kWarp, static_cast<std::size_t>(pieces), stream>>>(
-      args, lists, static_cast<int>(pieces));
-  return LaunchStatus("top16, rows");
+  DM_RETURN_IF_ERROR(LaunchDependent("top16, pieces", Top16PieceKernel, grid,
+                                     dim3(Traits::kThreads), 0, stream, args, lists));
+  return LaunchDependent("top16, rows", Top16RowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
+                         static_cast<std::size_t>(pieces), stream, args, lists,
+                         static_cast<int>(pieces));
 }
 
 }  // namespace draftmark::kernels

@@ -1,0 +1,62 @@
+// Launches of kernels that may begin before the kernel in front of them has ended (programmatic
+// dependent launch, sm_90 and later): each calls LaunchDependents at its start, so that the next one's
+// blocks come as soon as there is room for them, and WaitForPrevious (kernels/device/bulk_copy.cuh) in
+// every thread before it touches memory that other kernels write or read. On older devices, and behind
+// work that is no kernel, it is a launch like any other.
+#ifndef DRAFTMARK_KERNELS_DEVICE_DEPENDENT_LAUNCH_CUH_
+#define DRAFTMARK_KERNELS_DEVICE_DEPENDENT_LAUNCH_CUH_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/cuda/cuda_status.h"
+
+namespace draftmark::kernels {
+
+// A property of the current device; 0 if it cannot be told.
+inline int DeviceAttribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  const bool ok = cudaGetDevice(&device) == cudaSuccess &&
+                  cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess;
+  return ok ? value : 0;
+}
+
+// `cluster`: blocks of a cluster along x; more than one on sm_90 and later only.
+template <typename... Parameters, typename... Arguments>
+Status LaunchDependentClusters(std::string_view operation, void (*kernel)(Parameters...), dim3 grid,
+                               dim3 block, std::size_t shared_bytes, unsigned cluster,
+                               cudaStream_t stream, Arguments&&... arguments) {
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  if (DeviceAttribute(cudaDevAttrComputeCapabilityMajor) >= 9) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    attributes[config.numAttrs++].val.clusterDim = {cluster, 1, 1};
+  }
+  return CudaStatus(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
+                    operation);
+}
+
+template <typename... Parameters, typename... Arguments>
+Status LaunchDependent(std::string_view operation, void (*kernel)(Parameters...), dim3 grid,
+                       dim3 block, std::size_t shared_bytes, cudaStream_t stream,
+                       Arguments&&... arguments) {
+  return LaunchDependentClusters(operation, kernel, grid, block, shared_bytes, 1, stream,
+                                 std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_DEVICE_DEPENDENT_LAUNCH_CUH_

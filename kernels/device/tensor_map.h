@@ -1,0 +1,27 @@
+// Tensor maps: what the copy engine of sm_90 knows about a tensor in device memory.
+#ifndef DRAFTMARK_KERNELS_DEVICE_TENSOR_MAP_H_
+#define DRAFTMARK_KERNELS_DEVICE_TENSOR_MAP_H_
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "src/base/status.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark::kernels {
+
+// Four dimensions, the innermost first; it is contiguous.
+struct TensorMapShape {
+  std::int64_t sizes[4] = {1, 1, 1, 1};  // elements
+  std::int64_t strides[3] = {8, 8, 8};   // of the outer three, in elements; a multiple of 8
+  std::int64_t box[4] = {64, 1, 1, 1};   // elements of one copy; the innermost 64
+};
+
+// Of BF16 in the 128-byte swizzle; what lies outside of the sizes reads as zero. The address is a
+// multiple of 16. UNAVAILABLE if the driver does not know tensor maps, INTERNAL if it refuses this one.
+Status MakeTensorMap(const BFloat16* tensor, const TensorMapShape& shape, CUtensorMap& map);
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_DEVICE_TENSOR_MAP_H_

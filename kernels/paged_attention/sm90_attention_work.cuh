@@ -1,0 +1,203 @@
+// What a block of the sm_90 path works on, and its shared memory.
+//
+// Items: 64 queries of a KV head of a band, or one of several parts of their keys, which the combine
+// kernel then puts together. A cluster takes one item after another, and its blocks share the item's keys
+// evenly, in whole cache blocks. Who has which keys of an item does not depend on how many bands there
+// are, or clusters at a time.
+#ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_ATTENTION_WORK_CUH_
+#define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_ATTENTION_WORK_CUH_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/device/bulk_copy.cuh"
+#include "kernels/paged_attention/paged_attention.h"
+#include "kernels/paged_attention/paged_attention_traits.h"
+#include "kernels/paged_attention/sm80_paged_attention.cuh"
+
+namespace draftmark::kernels {
+
+// Of a block in its cluster.
+__device__ __forceinline__ unsigned RankInCluster() {
+  unsigned rank = 0;
+#if DM_HOPPER
+  asm("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+#endif
+  return rank;
+}
+
+struct HopperLaunch {
+  AttentionLaunch common;
+  unsigned items = 0;        // bands * KV heads * query tiles * parts
+  unsigned query_tiles = 1;  // of a KV head
+  unsigned parts = 1;
+  unsigned cluster = 1;  // blocks
+  // Results of a query tile (those of the fullest) are dealt out to `owners` of the blocks.
+  int results = 0;
+  int dealt = 0;  // to each; fewer to the last
+  unsigned owners = 0;
+};
+
+// How many of the results the block `rank` of a cluster has.
+__device__ __forceinline__ int DealtTo(const HopperLaunch& launch, int rank) {
+  return max(0, min(launch.dealt, launch.results - rank * launch.dealt));
+}
+
+struct AttentionWork {
+  int band = 0;
+  int kv_head = 0;
+  int part = 0;
+  int first_query = 0;
+  int last_query = 0;
+  // This block's share: cache blocks, and what any of the queries sees of their keys
+  int first_unit = 0;
+  int units = 0;
+  int begin = 0;
+  int end = 0;
+  int first_position = 0;  // of row 0
+};
+
+// The items of a block in their order. Those who copy walk along, each for himself; the record of the
+// next item is on its way while one is worked on.
+template <bool kPositions>
+class WorkList {
+ public:
+  // Reads no memory that other kernels write: divisions take longer than they should, and are done
+  // before the kernel in front has ended.
+  __device__ __forceinline__ WorkList(const PagedAttentionArgs& args, const HopperLaunch& launch)
+      : args_(args),
+        launch_(launch),
+        group_(static_cast<unsigned>(args.heads) / static_cast<unsigned>(args.kv)),
+        item_(blockIdx.x / launch.cluster),
+        rank_(static_cast<int>(RankInCluster())) {
+    Place();
+  }
+  // Once, before Next.
+  __device__ __forceinline__ void Fetch() {
+    if (item_ >= launch_.items) return;
+    const std::uint32_t* const record = args_.arguments + ahead_.band * args_.record_words;
+    kv_len_ = record[0];
+    q_offset_ = record[1];
+    if constexpr (kPositions) q_rope_pos_ = record[2];
+  }
+  // False behind the last one.
+  __device__ __forceinline__ bool Next(AttentionWork& work) {
+    if (item_ >= launch_.items) return false;
+    work = ahead_;
+    const int first_row = first_row_, last_row = last_row_;
+    const std::uint32_t kv_len = kv_len_, q_offset = q_offset_, q_rope_pos = q_rope_pos_;
+    item_ += gridDim.x / launch_.cluster;
+    if (item_ < launch_.items) {
+      Place();
+      Fetch();
+    }
+    constexpr int kUnit = PagedAttentionTraits::kBlockRows;
+    const auto keys = static_cast<int>(min(std::int64_t{kv_len}, args_.table * kUnit));
+    Share(SeenKeys(args_, keys, static_cast<int>(q_offset), first_row, last_row), work);
+    work.first_position = static_cast<int>(kPositions ? q_rope_pos : q_offset);
+    return true;
+  }
+  __device__ __forceinline__ int rank() const { return rank_; }
+
+ private:
+  // Query tiles of a head are neighbours, so that clusters read the same keys at the same time.
+  __device__ __forceinline__ void Place() {
+    const unsigned queries = static_cast<unsigned>(args_.rows) * group_;
+    const unsigned tile = item_ / launch_.parts;
+    const unsigned head = tile / launch_.query_tiles;
+    const unsigned kv = static_cast<unsigned>(args_.kv);
+    const unsigned first = tile % launch_.query_tiles * PagedAttentionTraits::kQueries;
+    const unsigned last = min(first + PagedAttentionTraits::kQueries, queries) - 1;
+    ahead_.part = static_cast<int>(item_ % launch_.parts);
+    ahead_.kv_head = static_cast<int>(head % kv);
+    ahead_.band = static_cast<int>(head / kv);
+    ahead_.first_query = static_cast<int>(first);
+    ahead_.last_query = static_cast<int>(last);
+    first_row_ = static_cast<int>(first / group_);
+    last_row_ = static_cast<int>(last / group_);
+  }
+  __device__ __forceinline__ void Share(const KeyRange& range, AttentionWork& work) const {
+    constexpr int kUnit = PagedAttentionTraits::kBlockRows;
+    const int first = range.begin / kUnit;
+    const int count = range.end > range.begin ? (range.end + kUnit - 1) / kUnit - first : 0;
+    const unsigned shares = launch_.parts * launch_.cluster;
+    const int share = work.part * static_cast<int>(launch_.cluster) + rank_;
+    const int least = static_cast<int>(static_cast<unsigned>(count) / shares);
+    const int more = count - least * static_cast<int>(shares);  // shares with one unit more
+    work.first_unit = first + share * least + min(share, more);
+    work.units = least + (share < more ? 1 : 0);
+    work.begin = range.begin;
+    work.end = min(range.end, (work.first_unit + work.units) * kUnit);
+  }
+
+  const PagedAttentionArgs& args_;
+  const HopperLaunch& launch_;
+  unsigned group_;  // heads of a KV head
+  unsigned item_;
+  int rank_;
+  AttentionWork ahead_;
+  int first_row_ = 0;
+  int last_row_ = 0;
+  std::uint32_t kv_len_ = 0;
+  std::uint32_t q_offset_ = 0;
+  std::uint32_t q_rope_pos_ = 0;
+};
+
+// Tiles of keys and values go through rings of stages, each with a barrier that says that it is full
+// and one that says that it is empty. Rows of 64 elements in the 128-byte swizzle; keys lie as
+// [d / 64][80][64], values as [5][d / 64][16][64].
+template <int kHeadDim>
+struct alignas(1024) HopperMemory {
+  using Hopper = PagedAttentionTraits::Hopper;
+  static constexpr int kStages = Hopper::kStages<kHeadDim>;
+  static constexpr int kPitch = Hopper::kPitch<kHeadDim>;
+  static constexpr int kTileBytes = Hopper::kKeys * kHeadDim * 2;
+  static constexpr int kUnitBytes = PagedAttentionTraits::kBlockRows * kHeadDim * 2;
+  static constexpr int kHalfBytes = Hopper::kKeys * 128;  // 64 columns of a tile of keys
+  static constexpr int kQueryHalfBytes = PagedAttentionTraits::kQueries * 128;
+  static constexpr int kDealtRows = std::max(Hopper::DealtRows(Hopper::kMostCluster),
+                                             Hopper::DealtRows(Hopper::kMostCluster / 2));
+  static_assert(kTileBytes % 1024 == 0 && kHalfBytes % 1024 == 0);
+
+  unsigned char keys[kStages][kTileBytes];
+  unsigned char values[kStages][kTileBytes];
+  unsigned char queries[PagedAttentionTraits::kQueries * kHeadDim * 2];
+  // Results: this block's of all queries; and of the queries dealt to it, those of each block.
+  alignas(16) float own[PagedAttentionTraits::kQueries * kPitch];
+  alignas(16) float received[kDealtRows * kPitch];
+  // Maximum and denominator of each warpgroup
+  float2 stats[Hopper::kGroups][PagedAttentionTraits::kQueries];
+  std::int32_t positions[kStages][Hopper::kKeys];
+
+  AttentionWork work;  // of the queries
+
+  std::uint64_t keys_full[kStages];
+  std::uint64_t keys_empty[kStages];
+  std::uint64_t values_full[kStages];
+  std::uint64_t values_empty[kStages];
+  std::uint64_t queries_full;  // with their work
+  std::uint64_t queries_empty;
+  std::uint64_t received_full;   // results of all blocks are here
+  std::uint64_t results_passed;  // all owners are done with this block's results
+
+  // By one thread.
+  __device__ __forceinline__ void InitBarriers(unsigned owners) {
+    constexpr int kGroupWarps = Hopper::kGroupThreads / 32;
+    for (int stage = 0; stage < kStages; ++stage) {
+      InitBarrier(&keys_full[stage], Hopper::kCopiers);
+      InitBarrier(&values_full[stage], Hopper::kCopiers);
+      // A tile belongs to one warpgroup.
+      InitBarrier(&keys_empty[stage], kGroupWarps);
+      InitBarrier(&values_empty[stage], kGroupWarps);
+    }
+    InitBarrier(&queries_full, Hopper::kHelpers);
+    InitBarrier(&queries_empty, Hopper::kGroups * kGroupWarps);
+    InitBarrier(&received_full, 1);
+    InitBarrier(&results_passed, owners);
+    FenceBarriers();
+  }
+};
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_ATTENTION_WORK_CUH_
