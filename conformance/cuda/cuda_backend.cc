@@ -122,9 +122,9 @@ class FirstDevice final : public CudaBackend {
                                                                      allocator_, stream_.get()));
     DM_ASSIGN_OR_RETURN(
         std::unique_ptr<kernels::CudaDraftSession> session,
-        kernels::OpenCudaSession(drafter_case.config(), std::move(uploaded), limits, allocator_,
-                                 library_.get(),
-                                 {.scratch_version = kind.scratch_version, .paged = kind.paged}));
+        kernels::OpenCudaSession(
+            drafter_case.config(), std::move(uploaded), limits, allocator_, library_.get(),
+            {.scratch_version = kind.scratch_version, .paged = kind.paged, .fast = kind.fast}));
     return std::unique_ptr<DraftSession>(std::move(session));
   }
 

@@ -34,15 +34,17 @@ std::string CaseReport::Signature() const {
 }
 
 std::string ReproductionLine(const CaseReport& report) {
-  return fmt::format("draftmark verify {} --backend {} --precision {}{}", report.directory,
+  return fmt::format("draftmark verify {} --backend {} --precision {}{}{}", report.directory,
                      report.backend, PrecisionName(report.precision),
-                     report.scratch.empty() ? "" : " --scratch " + report.scratch);
+                     report.scratch.empty() ? "" : " --scratch " + report.scratch,
+                     report.path.empty() ? "" : " --path " + report.path);
 }
 
 std::string ReportText(const CaseReport& report) {
   const std::string head =
-      fmt::format("{} {} {}{}", report.id, report.backend, PrecisionName(report.precision),
-                  report.scratch.empty() ? "" : " scratch " + report.scratch);
+      fmt::format("{} {} {}{}{}", report.id, report.backend, PrecisionName(report.precision),
+                  report.scratch.empty() ? "" : " scratch " + report.scratch,
+                  report.path.empty() ? "" : " path " + report.path);
   const StageVerdict* const failure = report.FirstFailure();
   if (failure == nullptr) {
     std::string text = fmt::format("PASS {}: {} stages", head, report.verdicts.size());
@@ -71,6 +73,7 @@ OrderedJson ReportJson(const CaseReport& report) {
   json["backend"] = report.backend;
   json["precision"] = PrecisionName(report.precision);
   if (!report.scratch.empty()) json["scratch"] = report.scratch;
+  if (!report.path.empty()) json["path"] = report.path;
   json["passed"] = report.FirstFailure() == nullptr;
   json["first_failure"] = nullptr;
   json["signature"] = nullptr;

@@ -59,6 +59,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   report.backend = backend.name;
   report.precision = precision;
   report.scratch = backend.scratch;
+  report.path = backend.path;
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
   const StatusOr<std::unique_ptr<LocalOracle>> oracle =

@@ -21,6 +21,7 @@ struct Backend {
   std::string name;  // as in --backend
   Accumulation accumulation = Accumulation::kFloat32;
   std::string scratch = {};  // as in --scratch, where it is not the backend's default
+  std::string path = {};     // as in --path, likewise
 };
 inline const Backend kReferenceBackend = {"reference", Accumulation::kFloat64};
 
@@ -37,7 +38,8 @@ struct CaseReport {
   std::string directory;  // for the reproduction line
   std::string backend;
   Precision precision = Precision::kExact;
-  std::string scratch = {};            // of the backend
+  std::string scratch = {};  // of the backend
+  std::string path = {};
   std::vector<StageVerdict> verdicts;  // steps in order, stages in data-flow order
 
   // The first stage that is off, or null.
@@ -66,7 +68,8 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
 // of its errors, its signature and the command that reproduces it. Ends with a newline.
 std::string ReportText(const CaseReport& report);
 OrderedJson ReportJson(const CaseReport& report);
-// "draftmark verify DIR --backend reference --precision bf16", and " --scratch v1" where it applies.
+// "draftmark verify DIR --backend reference --precision bf16", and " --scratch v1" and
+// " --path simple" where they apply.
 std::string ReproductionLine(const CaseReport& report);
 
 }  // namespace draftmark

@@ -72,11 +72,15 @@ Status BlockPath::ConvPrepare(const DeviceConv& conv, const std::string& site,
                                  .rows = shape_.rows(),
                                  .n = 2 * c_.conv_kernel_size * groups,
                                  .k = c_.hidden_size}));
-  if (taps_ != nullptr) {
-    DM_RETURN_IF_ERROR(
-        taps_->Rows(site + ".dynamic", {2, c_.conv_kernel_size, groups}, dynamic, shape_.rows()));
-  }
+  DM_RETURN_IF_ERROR(TapDynamic(site));
   return Convolve(conv, /*prepare=*/true, normed, site, out);
+}
+
+Status BlockPath::TapDynamic(const std::string& site) {
+  if (taps_ == nullptr) return OkStatus();
+  const std::uint64_t groups = c_.hidden_size / c_.conv_group_size;
+  return taps_->Rows(site + ".dynamic", {2, c_.conv_kernel_size, groups}, p_.scratch.conv_dyn.get(),
+                     shape_.rows());
 }
 
 Status BlockPath::ConvFinish(const DeviceConv& conv, const std::string& site,
@@ -169,7 +173,8 @@ Status BlockPath::Attend(std::uint64_t layer) {
                              .window = window > kWidest ? 0 : Signed(window),
                              .causal = c_.layer_causal[layer],
                              .workspace = p_.workspace.attention,
-                             .workspace_bytes = p_.workspace.attention_bytes};
+                             .workspace_bytes = p_.workspace.attention_bytes,
+                             .generic = !p_.fast};
   if (shape_.paged) {
     args.k_pool = p_.cache.KeysOf(layer);
     args.v_pool = p_.cache.ValuesOf(layer);
@@ -301,6 +306,13 @@ Status BlockPath::RunLayers() {
                        p_.stream));
   }
   DM_RETURN_IF_ERROR(Embed());
+  if (chain_ != nullptr) {
+    DM_RETURN_IF_ERROR(chain_->CountSquares(p_.scratch.stream_buf.get(), shape_.rows()));
+    for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
+      DM_RETURN_IF_ERROR(ChainLayer(layer));
+    }
+    return OkStatus();
+  }
   for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
     DM_RETURN_IF_ERROR(Attention(layer));
     DM_RETURN_IF_ERROR(Mlp(layer));

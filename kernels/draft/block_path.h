@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/draft/chain_runner.h"
 #include "kernels/draft/draft_parts.h"
 #include "kernels/draft/stage_taps.h"
 #include "src/base/status.h"
@@ -29,10 +30,12 @@ struct BlockShape {
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
-  BlockPath(const DraftParts& parts, const BlockShape& shape, StageTaps* taps)
-      : p_(parts), c_(parts.config), shape_(shape), taps_(taps) {}
+  // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.
+  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
+      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
 
-  // Leaves the residual stream after the last layer in stream_buf.
+  // Leaves the residual stream after the last layer in stream_buf. With a chain its last steps may
+  // still be to be flushed.
   Status RunLayers();
 
  private:
@@ -55,6 +58,15 @@ class BlockPath {
   Status ConvFinish(const DeviceConv& conv, const std::string& site, const BFloat16** out);
   Status Convolve(const DeviceConv& conv, bool prepare, const BFloat16* x, const std::string& site,
                   const BFloat16** out);
+  Status TapDynamic(const std::string& site);
+  // In chains: block_chain.cc.
+  Status ChainLayer(std::uint64_t layer);
+  Status ChainInput(std::uint64_t layer, const char* stage, DeviceMatrix norm,
+                    const DeviceConv& conv, const std::string& site, StreamLinear* input);
+  Status ChainOutput(std::uint64_t layer, const char* stage, StreamLinear step,
+                     const DeviceConv& conv, const std::string& site);
+  Status ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step);
+  Status TapNormed(std::uint64_t layer, const char* stage, const StreamLinear& step);
   // Of `layer`, its block rows.
   Status Tap(std::uint64_t layer, const char* stage, const Shape& row_shape, const BFloat16* rows);
   Status AddToStream(const BFloat16* delta);
@@ -62,6 +74,7 @@ class BlockPath {
   const DraftParts& p_;
   const DrafterConfig& c_;
   const BlockShape shape_;
+  ChainRunner* const chain_;
   StageTaps* const taps_;
 };
 

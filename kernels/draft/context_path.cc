@@ -1,5 +1,8 @@
 #include "kernels/draft/context_path.h"
 
+#include <vector>
+
+#include "kernels/draft/chain_runner.h"
 #include "kernels/draft/layer_launches.h"
 #include "kernels/kv_split/kv_split.h"
 
@@ -24,7 +27,68 @@ Status ProjectTaps(const DraftParts& parts, const ContextPass& pass, StageTaps* 
   return OkStatus();
 }
 
+namespace {
+
+// The same in a streaming chain.
+Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
+  ChainRunner chain(parts, /*at_once=*/stage_taps != nullptr);
+  const DrafterConfig& c = parts.config;
+  const std::uint64_t kv_dim = c.kv_dim();
+  const std::uint64_t fused_width = c.num_hidden_layers * 2 * kv_dim;
+  BFloat16* const projected = parts.scratch.fc_proj.get();
+  BFloat16* const fused = parts.scratch.fused_kv_out.get();
+  BFloat16* const keys = parts.scratch.mlp_intermediate.get();
+  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
+  // For the stages only, where nothing else lies as yet.
+  BFloat16* const normed = stage_taps != nullptr ? parts.scratch.logits.get() : nullptr;
+
+  StreamLinear fc = {.x = pass.taps, .rows = Signed(pass.rows), .k = Signed(c.tap_width())};
+  fc.parts[0] = {parts.weights.fc, nullptr, projected, Signed(c.hidden_size)};
+  DM_RETURN_IF_ERROR(chain.AddCounted(fc));
+  StreamLinear project = chain.Normed(projected, parts.weights.hidden_norm, pass.rows, normed);
+  project.parts[0] = {parts.weights.fused_kv, parts.weights.fused_kv_bias, fused,
+                      Signed(fused_width)};
+  DM_RETURN_IF_ERROR(chain.Add(project));
+  if (stage_taps != nullptr) {
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("fc", c.hidden_size, projected, pass.shown));
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("hidden_norm", c.hidden_size, normed, pass.shown));
+  }
+
+  std::vector<StreamHeads> heads;
+  for (std::uint64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const DeviceLayer& w = parts.weights.layers[layer];
+    StreamHeads k = NormedHeads(parts, fused + 2 * layer * kv_dim, fused_width, pass.rows,
+                                c.num_key_value_heads, w.k_norm);
+    StreamHeads v = NormedHeads(parts, fused + (2 * layer + 1) * kv_dim, fused_width, pass.rows,
+                                c.num_key_value_heads, nullptr);
+    if (stage_taps != nullptr) {
+      // Norm and RoPE one after the other, through the borrowed buffer: the same bits.
+      k.y = keys + layer * pass.rows * kv_dim;
+      k.y_stride = Signed(kv_dim);
+      DM_RETURN_IF_ERROR(chain.Add({k}));
+      DM_RETURN_IF_ERROR(
+          stage_taps->HoldRows(LayerStage(layer, "k_norm"), kv_dim, k.y, pass.shown));
+      k.x = k.y;
+      k.x_stride = k.y_stride;
+      k.norm_weight = nullptr;
+    }
+    RotateHeads(parts, positions + layer * pass.rows, k);
+    CacheHeads(parts, parts.cache.KeysOf(layer), k);
+    CacheHeads(parts, parts.cache.ValuesOf(layer), v);
+    if (layer == 0) k.slot_positions = parts.workspace.slot_positions;
+    heads.push_back(k);
+    heads.push_back(v);
+  }
+  DM_RETURN_IF_ERROR(chain.Add(heads));
+  return chain.Flush();
+}
+
+}  // namespace
+
 Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
+  if (parts.fast && ChainsFitContext(parts, pass.rows)) {
+    return ChainContextPass(parts, pass, stage_taps);
+  }
   const DrafterConfig& c = parts.config;
   const std::uint64_t layers = c.num_hidden_layers;
   const std::uint64_t kv_dim = c.kv_dim();

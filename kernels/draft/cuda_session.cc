@@ -8,6 +8,7 @@
 
 #include "kernels/device/arguments.h"
 #include "kernels/draft/block_path.h"
+#include "kernels/draft/chain_runner.h"
 #include "kernels/draft/context_passes.h"
 #include "kernels/draft/context_path.h"
 #include "kernels/draft/draft_inputs.h"
@@ -38,7 +39,7 @@ class Session final : public CudaDraftSession {
         longest_pass_(LongestPass(plan)),
         storage_(std::move(storage)),
         parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
-               storage_->pools(), std::move(rope), library, storage_->stream()},
+               storage_->pools(), std::move(rope), library, storage_->stream(),  options.fast},
         inputs_(parts_, limits, storage_->inputs()),
         sequences_(limits, config, plan),
         passes_(parts_, inputs_, sequences_, longest_pass_),
@@ -159,8 +160,11 @@ Status Session::Launches(const BlockShape& shape, const ContextPass* pass, Stage
     taps->EmitHeld("fc", {config_.hidden_size});
     taps->EmitHeld("hidden_norm", {config_.hidden_size});
   }
-  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, taps).RunLayers());
-  Tail tail(parts_, shape, taps);
+  ChainRunner runner(parts_, /*at_once=*/taps != nullptr);
+  const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
+  ChainRunner* const chain = chained ? &runner : nullptr;
+  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, chain, taps).RunLayers());
+  Tail tail(parts_, shape, chain, taps);
   DM_RETURN_IF_ERROR(tail.Run());
   margins_ = tail.margins();
   return OkStatus();
@@ -366,9 +370,9 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
                                    .paged = options.paged,
                                    .batched_heads = limits.max_batch > 1,
                                    .cache_element_bytes = sizeof(BFloat16)}));
-  DM_ASSIGN_OR_RETURN(
-      std::unique_ptr<SessionStorage> storage,
-      SessionStorage::Create(config, *weights, plan, limits, allocator, library != nullptr, rope));
+  DM_ASSIGN_OR_RETURN(std::unique_ptr<SessionStorage> storage,
+                      SessionStorage::Create(config, *weights, plan, limits, allocator,
+                                             library != nullptr, options.fast, rope));
   return std::unique_ptr<CudaDraftSession>(
       std::make_unique<Session>(config, std::move(weights), limits, plan, std::move(rope),
                                 std::move(storage), library, options));

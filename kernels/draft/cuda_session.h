@@ -46,6 +46,10 @@ struct CudaSessionOptions {
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
   bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs
   bool graphs = true;  // false: every propose launches kernel by kernel
+  // Kernels for this device where they fit: on sm_90 streaming chains (kernels/stream_chain; up to 16
+  // rows, a cache) and attention in clusters. A chain needs all SMs at once: two sessions with chains
+  // must not run at the same time. False: one kernel for each step, the same on every device.
+  bool fast = true;
 };
 
 // Bytes of device memory by purpose; each is what the ledger shows under its tags.

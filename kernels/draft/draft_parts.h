@@ -57,6 +57,8 @@ struct WorkspaceView {
   std::int32_t* slot_positions = nullptr;
   std::uint32_t* contiguous_record = nullptr;
   BFloat16* conf_out_host = nullptr;
+  float* row_sums = nullptr;          // null without streaming chains
+  unsigned* chain_counter = nullptr;  // zero between launches
 };
 
 // Nothing is owned; everything outlives whoever holds it.
@@ -70,6 +72,7 @@ struct DraftParts {
   RopeTable rope;
   CublasLt* library = nullptr;  // null: own kernels only
   cudaStream_t stream = nullptr;
+  bool fast = false;  // kernels for this device, where they fit; else those for every device
 
   // slot_mapping_dev in the width of the scratch's layout.
   Slots slots() const {

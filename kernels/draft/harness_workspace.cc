@@ -12,6 +12,7 @@
 #include "kernels/linear/linear_traits.h"
 #include "kernels/markov_step/markov_step_traits.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 #include "kernels/top16/top16_traits.h"
 #include "src/backend/cache_slots.h"
 #include "src/base/check.h"
@@ -33,10 +34,12 @@ class Declaration {
         tensors_(request.tensors),
         markov_type_(request.markov_type),
         library_(request.library),
+        chains_(request.chains && request.plan->paged),
         rows_(request.limits.max_batch * request.limits.gamma) {}
 
   std::vector<WorkspaceField> Fields() {
     Gemm();
+    Chains();
     Attention();
     Tail();
     Tables();
@@ -64,6 +67,14 @@ class Declaration {
     Add("gemm", bytes,
         "32 MiB for cuBLASLt, and B * V * 4 for accumulators under a softcap; 0 without the "
         "library");
+  }
+
+  void Chains() {
+    using Traits = StreamChainTraits;
+    const auto sums = static_cast<std::uint64_t>(Traits::kMostRows * Traits::kMostBlocks);
+    Add("row_sums", chains_ ? sums * sizeof(float) : 0,
+        "16 * 160 * 4: sums of squares of 16 rows by 160 blocks, with streaming chains");
+    Add("chain_counter", chains_ ? sizeof(unsigned) : 0, "4, with streaming chains");
   }
 
   void Attention() {
@@ -145,6 +156,7 @@ class Declaration {
   const DrafterTensorsPresent tensors_;
   const MarkovType markov_type_;
   const bool library_;
+  const bool chains_;
   const std::uint64_t rows_;
   std::vector<WorkspaceField> fields_;
 };

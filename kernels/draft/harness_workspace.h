@@ -46,6 +46,7 @@ struct WorkspaceRequest {
   DrafterTensorsPresent tensors;
   MarkovType markov_type = MarkovType::kVanilla;
   bool library = true;  // cuBLASLt multiplies
+  bool chains = true;   // streaming chains, where they fit
 };
 
 // Whether masks need the positions of cached rows: a causal or sliding layer, and records that

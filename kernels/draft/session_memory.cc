@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/cuda/cuda_status.h"
+
 namespace draftmark::kernels {
 
 StatusOr<InputSlots> InputSlots::Create(std::byte* memory, const SessionPlan& plan,
@@ -55,6 +57,10 @@ Status SessionStorage::UploadConstants(const SessionPlan& plan, const RopeTable&
   const std::vector<float> frequency(rope.frequency.begin(), rope.frequency.end());
   DM_RETURN_IF_ERROR(CopyToDevice({workspace_->Get<float>("rope_frequency")},
                                   std::as_bytes(std::span(frequency)), stream()));
+  if (unsigned* const counter = workspace_->Get<unsigned>("chain_counter"); counter != nullptr) {
+    DM_RETURN_IF_ERROR(
+        CudaStatus(cudaMemsetAsync(counter, 0, sizeof *counter, stream()), "cudaMemsetAsync"));
+  }
   std::vector<std::uint32_t> identity;
   if (!plan.paged) {
     identity.resize(workspace_->layout().BytesOf("block_tables") / sizeof(std::uint32_t));
@@ -88,19 +94,23 @@ WorkspaceView SessionStorage::view() const {
           .block_tables = w.Get<std::uint32_t>("block_tables"),
           .slot_positions = w.Get<std::int32_t>("slot_positions"),
           .contiguous_record = w.Get<std::uint32_t>("contiguous_record"),
-          .conf_out_host = w.Get<BFloat16>("conf_out_host")};
+          .conf_out_host = w.Get<BFloat16>("conf_out_host"),
+          .row_sums = w.Get<float>("row_sums"),
+          .chain_counter = w.Get<unsigned>("chain_counter")};
 }
 
 StatusOr<std::unique_ptr<SessionStorage>> SessionStorage::Create(
     const DrafterConfig& config, const DraftWeights& weights, const SessionPlan& plan,
-    const SessionLimits& limits, Allocator& allocator, bool library, const RopeTable& rope) {
+    const SessionLimits& limits, Allocator& allocator, bool library, bool chains,
+    const RopeTable& rope) {
   DM_ASSIGN_OR_RETURN(const HarnessWorkspaceLayout layout,
                       HarnessWorkspaceLayout::Create({.config = &config,
                                                       .plan = &plan,
                                                       .limits = limits,
                                                       .tensors = weights.present(),
                                                       .markov_type = weights.get().markov.type,
-                                                      .library = library}));
+                                                      .library = library,
+                                                      .chains = chains}));
   std::unique_ptr<SessionStorage> made(new SessionStorage);
   DM_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
   made->stream_.emplace(std::move(stream));

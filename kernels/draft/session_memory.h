@@ -46,9 +46,12 @@ class InputSlots {
 class SessionStorage {
  public:
   // Allocates everything; the rope table and what else is constant is on the device when it returns.
-  static StatusOr<std::unique_ptr<SessionStorage>> Create(
-      const DrafterConfig& config, const DraftWeights& weights, const SessionPlan& plan,
-      const SessionLimits& limits, Allocator& allocator, bool library, const RopeTable& rope);
+  static StatusOr<std::unique_ptr<SessionStorage>> Create(const DrafterConfig& config,
+                                                          const DraftWeights& weights,
+                                                          const SessionPlan& plan,
+                                                          const SessionLimits& limits,
+                                                          Allocator& allocator, bool library,
+                                                          bool chains, const RopeTable& rope);
 
   const DflashScratch& scratch() const { return scratch_->scratch(); }
   EventSource& events() { return events_; }

@@ -39,22 +39,43 @@ double GapBehind(std::span<const BFloat16> row, std::span<const std::uint32_t> i
 
 }  // namespace
 
+Status Tail::ChainLogits() {
+  const std::uint64_t rows = shape_.rows();
+  BFloat16* const normed = p_.scratch.norm_buf.get();
+  StreamLinear step = chain_->Normed(p_.scratch.stream_buf.get(), p_.weights.norm, rows, normed);
+  step.parts[0] = {p_.weights.lm_head, nullptr, p_.scratch.logits.get(), Signed(c_.vocab_size)};
+  step.multiplier = static_cast<float>(c_.output_multiplier);
+  step.softcap = static_cast<float>(c_.final_logit_softcapping.value_or(0));
+  DM_RETURN_IF_ERROR(chain_->Add(step));
+  if (p_.weights.selector.hidden_projection != nullptr) {
+    step = {.x = normed, .rows = Signed(rows), .k = Signed(c_.hidden_size)};
+    step.parts[0] = {p_.weights.selector.hidden_projection, nullptr, p_.scratch.sel_hproj.get(),
+                     Signed(c_.selector_rank)};
+    DM_RETURN_IF_ERROR(chain_->Add(step));
+  }
+  return chain_->Flush();
+}
+
 Status Tail::Logits() {
   const std::uint64_t h = c_.hidden_size;
   const std::uint64_t rows = shape_.rows();
   BFloat16* const normed = p_.scratch.norm_buf.get();
   BFloat16* const logits = p_.scratch.logits.get();
-  // The normed rows move to the front: everything after this is [bands * width].
-  DM_RETURN_IF_ERROR(
-      Norm(p_, p_.scratch.stream_buf.get() + shape_.first * h, p_.weights.norm, rows, normed));
-  DM_RETURN_IF_ERROR(Linear(p_, {.x = normed,
-                                 .weight = p_.weights.lm_head,
-                                 .y = logits,
-                                 .rows = rows,
-                                 .n = c_.vocab_size,
-                                 .k = h,
-                                 .multiplier = c_.output_multiplier,
-                                 .softcap = c_.final_logit_softcapping.value_or(0)}));
+  if (chain_ != nullptr) {
+    DM_RETURN_IF_ERROR(ChainLogits());
+  } else {
+    // The normed rows move to the front: everything after this is [bands * width].
+    DM_RETURN_IF_ERROR(
+        Norm(p_, p_.scratch.stream_buf.get() + shape_.first * h, p_.weights.norm, rows, normed));
+    DM_RETURN_IF_ERROR(Linear(p_, {.x = normed,
+                                   .weight = p_.weights.lm_head,
+                                   .y = logits,
+                                   .rows = rows,
+                                   .n = c_.vocab_size,
+                                   .k = h,
+                                   .multiplier = c_.output_multiplier,
+                                   .softcap = c_.final_logit_softcapping.value_or(0)}));
+  }
   if (taps_ == nullptr) return OkStatus();
   DM_RETURN_IF_ERROR(taps_->Rows("norm", {h}, normed, rows));
   return taps_->Rows("logits", {c_.vocab_size}, logits, rows);
@@ -144,12 +165,14 @@ Status Tail::Markov() {
 Status Tail::Selector() {
   const std::uint64_t rows = shape_.rows();
   const DflashScratch& s = p_.scratch;
-  DM_RETURN_IF_ERROR(Linear(p_, {.x = s.norm_buf.get(),
-                                 .weight = p_.weights.selector.hidden_projection,
-                                 .y = s.sel_hproj.get(),
-                                 .rows = rows,
-                                 .n = c_.selector_rank,
-                                 .k = c_.hidden_size}));
+  if (chain_ == nullptr) {
+    DM_RETURN_IF_ERROR(Linear(p_, {.x = s.norm_buf.get(),
+                                   .weight = p_.weights.selector.hidden_projection,
+                                   .y = s.sel_hproj.get(),
+                                   .rows = rows,
+                                   .n = c_.selector_rank,
+                                   .k = c_.hidden_size}));
+  }
   DM_RETURN_IF_ERROR(LaunchTop16({.logits = s.logits.get(),
                                   .values = s.sel_vals.get(),
                                   .ids = s.sel_idx.get(),

@@ -18,8 +18,9 @@ namespace draftmark::kernels {
 // `taps` is given.
 class Tail {
  public:
-  Tail(const DraftParts& parts, const BlockShape& shape, StageTaps* taps)
-      : p_(parts), c_(parts.config), shape_(shape), taps_(taps) {}
+  // `chain`: that of the block path, if it had one.
+  Tail(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
+      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
 
   Status Run();
   // Best minus second-best score of each draft of each band; only with taps.
@@ -32,6 +33,7 @@ class Tail {
 
  private:
   Status Logits();
+  Status ChainLogits();
   Status Selector();
   Status Markov();
   Status Plain();
@@ -48,6 +50,7 @@ class Tail {
   const DraftParts& p_;
   const DrafterConfig& c_;
   const BlockShape shape_;
+  ChainRunner* const chain_;
   StageTaps* const taps_;
   std::vector<std::vector<double>> margins_;
 };

@@ -32,7 +32,7 @@ VerifyBackend Reference(Precision precision) {
   return backend;
 }
 
-StatusOr<VerifyBackend> Cuda(const std::string& scratch) {
+StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
   DM_ASSIGN_OR_RETURN(std::unique_ptr<CudaBackend> opened, CudaBackend::Open());
   const std::shared_ptr<CudaBackend> cuda = std::move(opened);
   VerifyBackend backend;
@@ -47,7 +47,10 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch) {
     if (scratch != "all" && scratch != one.name) continue;
     Backend judged = kCudaBackend;
     if (&one != kScratches) judged.scratch = one.name;
-    backend.run_draft.push_back([cuda, judged, kind = one.kind](const DrafterCase& drafter_case) {
+    if (!fast) judged.path = "simple";
+    CudaSessionKind kind = one.kind;
+    kind.fast = fast;
+    backend.run_draft.push_back([cuda, judged, kind](const DrafterCase& drafter_case) {
       return RunDrafterCase(drafter_case, Precision::kBf16, judged, cuda->Sessions(kind));
     });
   }
@@ -61,13 +64,17 @@ StatusOr<VerifyBackend> OpenVerifyBackend(const BackendOptions& options) {
     if (options.scratch) {
       return InvalidArgumentError("--scratch: only --backend cuda runs on a scratch");
     }
+    if (options.path) {
+      return InvalidArgumentError("--path: only --backend cuda has a fast and a simple one");
+    }
     return Reference(options.precision == "bf16" ? Precision::kBf16 : Precision::kExact);
   }
   if (options.precision == "exact") {
     return InvalidArgumentError(
         "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
   }
-  return Cuda(options.scratch.value_or(kScratches[0].name));
+  return Cuda(options.scratch.value_or(kScratches[0].name),
+              options.path.value_or("fast") == "fast");
 }
 
 }  // namespace draftmark

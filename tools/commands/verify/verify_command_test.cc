@@ -229,6 +229,9 @@ TEST(VerifyCommandTest, OptionsThatBelongToOneBackend) {
   const CommandResult scratch = Verify({kGolden + "/drafter/dflash_yarn", "--scratch", "v2"});
   EXPECT_EQ(scratch.code, 2);
   EXPECT_EQ(scratch.err, "draftmark: --scratch: only --backend cuda runs on a scratch\n");
+  const CommandResult path = Verify({kGolden + "/drafter/dflash_yarn", "--path", "simple"});
+  EXPECT_EQ(path.code, 2);
+  EXPECT_EQ(path.err, "draftmark: --path: only --backend cuda has a fast and a simple one\n");
 }
 
 TEST(VerifyCommandTest, WithoutAGpuTheReasonIsOneLine) {
@@ -254,6 +257,7 @@ TEST(VerifyCommandTest, UsageErrorsAreExitCode2) {
        std::vector<std::vector<std::string>>{{"--precision", "fp8"},
                                              {"--backend", "cuda13"},
                                              {"--scratch", "v3"},
+                                             {"--path", "slow"},
                                              {"--format", "xml"},
                                              {"--golden", ""},
                                              {"--golden="},

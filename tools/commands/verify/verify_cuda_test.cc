@@ -49,6 +49,12 @@ TEST_F(VerifyCudaTest, EveryScratchIsACheckOfItsOwn) {
   EXPECT_THAT(outcome.out, EndsWith("\n3 checks passed, 0 failed\n"));
 }
 
+TEST_F(VerifyCudaTest, TheSimplePath) {
+  const CommandResult outcome = Verify({kCase, "--path", "simple"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("PASS " + std::string(kId) + " path simple: "));
+}
+
 TEST_F(VerifyCudaTest, Json) {
   const CommandResult outcome = Verify({kCase, "--scratch", "v1", "--format", "json"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;

@@ -1,0 +1,235 @@
+// What becomes of a tile's sums: added over warpgroups and the pair of blocks that share it; then the
+// epilogue.
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_FINISH_CUH_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_FINISH_CUH_
+
+#include <cstdint>
+
+#include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/cluster.cuh"
+#include "kernels/device/reduce.cuh"
+#include "kernels/device/values.cuh"
+#include "kernels/stream_chain/sm90_chain_step.cuh"
+
+namespace draftmark::kernels {
+
+inline constexpr int kConsumerBarrier = 1;
+
+// For the consumers' threads. Of a tile that two blocks share, each finishes half of the rows, and sends
+// its sums of the others. There is room for two tiles' sums: those of tile t + 2 are sent behind the
+// sender's own tile t + 1, for which it needs what the receiver sends behind its tile t.
+template <int kRows>
+class TileFinisher {
+ public:
+  using Traits = StreamChainTraits;
+
+  __device__ explicit TileFinisher(const ChainMemory<kRows>& m) : m_(m) {}
+
+  __device__ void Run(const StreamStep& step, int tile, const float (&sums)[kRows / 8][4]) {
+    SyncThreads(kConsumerBarrier, Traits::kConsumers);  // nobody reads the tile before any more
+    Write(sums);
+    SyncThreads(kConsumerBarrier, Traits::kConsumers);
+    if (step.split == 2) {
+      Exchange();
+      Finish(step, tile);
+      ++turns_;
+    } else {
+      Finish(step, tile);
+    }
+  }
+
+  // The sums of squares of what this block stored in a step; zero for rows that it did not finish.
+  __device__ void EndStep(const StreamStep& step) {
+    const StreamLinear& a = step.linear;
+    const int place = static_cast<int>(threadIdx.x) / kPieces;
+    const int row = (FirstRow(step) + place) % kRows;
+    if (a.row_sums != nullptr && threadIdx.x % kPieces == 0 && place < kRows && row < a.rows) {
+      a.row_sums[row * gridDim.x + blockIdx.x] = place < kRows / step.split ? squares_ : 0.0f;
+    }
+    squares_ = 0;
+  }
+
+ private:
+  static constexpr int kPieces = Traits::kTile / kChunk;  // of a row
+  static_assert(kRows * kPieces <= Traits::kConsumers);
+
+  static __device__ int FirstRow(const StreamStep& step) {
+    return step.split == 2 ? static_cast<int>(blockIdx.x) % 2 * (kRows / 2) : 0;
+  }
+
+  __device__ void Write(const float (&sums)[kRows / 8][4]) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int lane = thread % kWarp;
+    // Warpgroup, then row, then output
+    float* const to = m_.sums + thread / 128 * (kRows * Traits::kSumPitch) +
+                      thread % 128 / kWarp * 16 + lane / 4 + lane % 4 * 2 * Traits::kSumPitch;
+#pragma unroll
+    for (int j = 0; j < kRows / 8; ++j) {
+      float* const row = to + j * 8 * Traits::kSumPitch;
+      row[0] = sums[j][0];
+      row[Traits::kSumPitch] = sums[j][1];
+      row[8] = sums[j][2];
+      row[Traits::kSumPitch + 8] = sums[j][3];
+    }
+  }
+
+  // Sums of both warpgroups, of four or eight neighbouring outputs.
+  template <int kCount>
+  __device__ void AddOwn(int row, int output, float (&z)[kCount]) const {
+    const float* const first = m_.sums + row * Traits::kSumPitch + output;
+    const float* const second = first + kRows * Traits::kSumPitch;
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const float4 low = *reinterpret_cast<const float4*>(first + i);
+      const float4 high = *reinterpret_cast<const float4*>(second + i);
+      z[i] = low.x + high.x;
+      z[i + 1] = low.y + high.y;
+      z[i + 2] = low.z + high.z;
+      z[i + 3] = low.w + high.w;
+    }
+  }
+
+  // Sends the other block its rows' sums, and waits for this one's.
+  __device__ void Exchange() {
+    constexpr int kSenders = kRows / 2 * Traits::kTile / 4;
+    constexpr unsigned kBytes = kSenders * 16;
+    const int thread = static_cast<int>(threadIdx.x);
+    const unsigned other = blockIdx.x % 2 ^ 1u;
+    std::uint64_t* const here = &m_.b.sent[turns_ % 2];
+    if (thread == 0) ArriveExpecting(here, kBytes);
+    if (thread < kSenders) {
+      const int row = thread / (Traits::kTile / 4);
+      const int output = thread % (Traits::kTile / 4) * 4;
+      float z[4];
+      AddOwn(static_cast<int>(other) * (kRows / 2) + row, output, z);
+      SendToBlock(AddressInBlock(Sent(row, output), other), z, AddressInBlock(here, other));
+    }
+    WaitForBlocks(here, turns_ / 2 & 1u);
+  }
+  // Of a row of this block's half.
+  __device__ float* Sent(int row, int output) const {
+    return m_.sent + (turns_ % 2 * (kRows / 2) + row) * Traits::kTile + output;
+  }
+
+  // Sums of eight neighbouring outputs, in the order of the inner dimension's halves.
+  __device__ void Add(const StreamStep& step, int row, int output, float (&z)[kChunk]) const {
+    AddOwn(row, output, z);
+    if (step.split == 1) return;
+    const auto* const sent = reinterpret_cast<const float4*>(Sent(row - FirstRow(step), output));
+    const float4 low = sent[0], high = sent[1];
+    const float others[kChunk] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      // A sum of two is the same in either order.
+      z[i] += others[i];
+    }
+  }
+
+  __device__ void Finish(const StreamStep& step, int tile) {
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread >= kRows / step.split * kPieces) return;  // whole warps
+    const int row = FirstRow(step) + thread / kPieces;
+    const int piece = thread % kPieces * kChunk;
+    const bool valid = row < step.linear.rows;
+    const StreamTile at = TileOf(step, tile);
+    if (IsPair(step)) {
+      if (valid) FinishPair(step, at, row, piece);
+    } else {
+      squares_ += LaneSum<kPieces>(valid ? FinishPlain(step, at, row, piece) : 0.0f);
+    }
+  }
+
+  // Outputs of a tile that this piece has, at most eight.
+  static __device__ int CountOf(const StreamStep& step, const StreamTile& at, int piece) {
+    const int of_part = static_cast<int>(step.linear.parts[at.part].n) - at.row;
+    return min(min(step.height, of_part) - piece, kChunk);
+  }
+
+  __device__ void FinishPair(const StreamStep& step, const StreamTile& at, int row,
+                             int piece) const {
+    const int count = CountOf(step, at, piece);
+    if (count <= 0) return;
+    const StreamPart& part = step.linear.parts[0];
+    float gate[kChunk], up[kChunk];
+    Add(step, row, piece + (step.up_first ? step.height : 0), gate);
+    Add(step, row, piece + (step.up_first ? 0 : step.height), up);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const float g = ToFloat(Round(gate[i]));
+      // e^-g is infinite for a gate below -88: the quotient is then -0, as it should be.
+      gate[i] = g / (1.0f + expf(-g)) * ToFloat(Round(up[i]));
+    }
+    StoreSome(part.y + row * part.n + at.row + piece, count, gate);
+  }
+
+  // Gives the sum of squares of what it stored.
+  __device__ float FinishPlain(const StreamStep& step, const StreamTile& at, int row,
+                               int piece) const {
+    const StreamLinear& a = step.linear;
+    const StreamPart& part = a.parts[at.part];
+    const int count = CountOf(step, at, piece);
+    if (count <= 0) return 0;
+    const std::int64_t place = row * part.n + at.row + piece;
+    float before[kChunk] = {};
+    if (a.epilogue == StreamEpilogue::kResidual) LoadSome(a.residual + place, count, before);
+    float z[kChunk];
+    Add(step, row, piece, z);
+    if (part.bias != nullptr) {
+      float bias[kChunk];
+      LoadSome(part.bias + at.row + piece, count, bias);
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) z[i] += bias[i];
+    }
+    if (a.epilogue == StreamEpilogue::kStore) {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) {
+        z[i] *= a.multiplier;
+        if (a.softcap > 0) z[i] = a.softcap * tanhf(z[i] / a.softcap);
+      }
+    }
+    if (part.y != nullptr) StoreSome(part.y + place, count, z);
+    if (a.epilogue == StreamEpilogue::kResidual) {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) z[i] = before[i] + ToFloat(Round(z[i]));
+      StoreSome(a.residual + place, count, z);
+    }
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const float stored = i < count ? ToFloat(Round(z[i])) : 0.0f;
+      squares = fmaf(stored, stored, squares);
+    }
+    return squares;
+  }
+
+  // 16 bytes at once where that many belong together; tiles of any height begin anywhere.
+  static __device__ bool Whole(const BFloat16* at, int count) {
+    return count == kChunk && reinterpret_cast<std::uint64_t>(at) % 16 == 0;
+  }
+  static __device__ void LoadSome(const BFloat16* from, int count, float (&values)[kChunk]) {
+    if (Whole(from, count)) {
+      Widen(__ldcg(reinterpret_cast<const uint4*>(from)), values);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      values[i] =
+          i < count ? FloatOf(__ldcg(reinterpret_cast<const unsigned short*>(from + i))) : 0.0f;
+    }
+  }
+  static __device__ void StoreSome(BFloat16* to, int count, const float (&values)[kChunk]) {
+    if (Whole(to, count)) {
+      StoreChunk<true>(to, kChunk, values);
+    } else {
+      StoreChunk<false>(to, count, values);
+    }
+  }
+
+  const ChainMemory<kRows>& m_;
+  unsigned turns_ = 0;  // tiles shared so far
+  float squares_ = 0;
+};
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_FINISH_CUH_

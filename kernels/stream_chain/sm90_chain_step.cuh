@@ -1,0 +1,133 @@
+// A chain's steps as the device sees them, and what each block does of them.
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_STEP_CUH_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_STEP_CUH_
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "kernels/stream_chain/stream_chain.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
+
+namespace draftmark::kernels {
+
+struct alignas(16) StreamStep {
+  StreamLinear linear;
+  int tiles = 0;  // of all parts; 0: a heads step
+  int tiles_of[StreamChainTraits::kMostParts] = {};
+  int of_unit = 0;        // tiles of a unit, neighbours
+  int height = 0;         // outputs of a tile; of a pair, of each matrix
+  bool up_first = false;  // of a pair's two matrices in a stage
+  int split = 1;          // blocks of a unit: 2 share the inner dimension
+  int first_half = 0;     // blocks of 64 columns of a unit's first block
+  int all = 0;            // blocks of 64 columns
+  int first_heads = 0;    // of a heads step
+  int last_heads = 0;
+};
+struct StreamMaps {
+  CUtensorMap parts[StreamChainTraits::kMostParts];  // boxes of a stage; of a pair, one for both
+  CUtensorMap rows;  // of x, boxes of all rows and a group of blocks
+};
+struct StreamChainArgs {
+  StreamStep steps[StreamChainTraits::kMostSteps];
+  StreamMaps maps[StreamChainTraits::kMostSteps];
+  StreamHeads heads[StreamChainTraits::kMostHeadSteps];
+  int count = 0;
+  unsigned* counter = nullptr;
+};
+
+// Where a tile lies.
+struct StreamTile {
+  int part = 0;
+  int row = 0;  // first, in the part
+};
+__device__ __forceinline__ StreamTile TileOf(const StreamStep& step, int tile) {
+  StreamTile at;
+  while (tile >= step.tiles_of[at.part]) tile -= step.tiles_of[at.part++];
+  at.row = tile * step.height;
+  return at;
+}
+
+// Rows of a stage's block of 64 columns.
+__device__ __forceinline__ int StageRows(const StreamStep& step) {
+  return step.linear.epilogue == StreamEpilogue::kSwiGlu ? 2 * step.height : step.height;
+}
+__device__ __forceinline__ bool IsPair(const StreamStep& step) {
+  return step.linear.epilogue == StreamEpilogue::kSwiGlu;
+}
+
+// A block's part of a linear step, the same for all its threads.
+template <int kRows>
+struct StreamShare {
+  using Traits = StreamChainTraits;
+
+  int first_tile;
+  int tiles;  // 0: nothing to do
+  int begin;  // blocks of 64 columns
+  int blocks;
+  int groups;  // of rows
+  bool stays;  // the rows do, for all tiles
+
+  __device__ explicit StreamShare(const StreamStep& step) {
+    const int unit = static_cast<int>(blockIdx.x) / step.split;
+    const int rank = static_cast<int>(blockIdx.x) % step.split;
+    first_tile = unit * step.of_unit;
+    tiles = max(min(step.of_unit, step.tiles - first_tile), 0);
+    begin = rank == 0 ? 0 : step.first_half;
+    blocks = (rank + 1 == step.split ? step.all : step.first_half) - begin;
+    groups = (blocks + Traits::kGroupBlocks - 1) / Traits::kGroupBlocks;
+    stays = groups <= Traits::kGroups<kRows>;
+  }
+  // How many groups of rows come, all in all.
+  __device__ int Arrivals() const { return tiles == 0 ? 0 : stays ? groups : groups * tiles; }
+};
+
+// Where a ring stands. Everyone who uses it counts for himself.
+template <int kSize>
+struct RingPlace {
+  int at = 0;
+  unsigned parity = 0;
+  __device__ __forceinline__ void Advance(int steps = 1) {
+    at += steps;
+    while (at >= kSize) {
+      at -= kSize;
+      parity ^= 1u;
+    }
+  }
+};
+
+// Shared memory of a block.
+template <int kRows>
+struct ChainMemory {
+  using Traits = StreamChainTraits;
+  static constexpr int kGroups = Traits::kGroups<kRows>;
+
+  struct Barriers {
+    std::uint64_t full[Traits::kStages];   // a stage's weights are there
+    std::uint64_t empty[Traits::kStages];  // ... are used
+    std::uint64_t raw[kGroups];            // a group of rows is there, still to be normed
+    std::uint64_t ready[kGroups];          // ... can be multiplied
+    std::uint64_t used[kGroups];           // ... is used
+    // A step's inputs are complete; one for each step, since who has nothing to do in one may be late.
+    std::uint64_t go[Traits::kMostSteps];
+    std::uint64_t sent[2];  // the other block's sums of a tile have come
+  };
+
+  // The steps' own copy here: those of the arguments are read through a cache of constants that takes
+  // a microsecond for what it does not hold, while memory is busy.
+  const StreamStep* steps;
+  unsigned char* ring;
+  unsigned char* rows;
+  float* sums;
+  float* sent;
+  Barriers& b;
+
+  __device__ unsigned char* Weights(int stage) const { return ring + stage * Traits::kStageBytes; }
+  __device__ unsigned char* Group(int slot) const {
+    return rows + slot * Traits::kGroupBytes<kRows>;
+  }
+};
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_STEP_CUH_

@@ -1,0 +1,203 @@
+// Streaming chains: one block for each SM, which stays for all steps. The weights of all linear steps
+// flow into a ring of stages as fast as memory gives them. Rows come when all blocks have done the step
+// before, are normed in shared memory where a step asks for it, and two warpgroups multiply: each has
+// one of a stage's two blocks of 64 columns, and the two sums of a tile are added behind the last one.
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_
+
+#include <cstdint>
+
+#include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/cluster.cuh"
+#include "kernels/device/warpgroup.cuh"
+#include "kernels/stream_chain/sm90_chain_copies.cuh"
+#include "kernels/stream_chain/sm90_chain_finish.cuh"
+#include "kernels/stream_chain/sm90_chain_heads.cuh"
+#include "kernels/stream_chain/sm90_chain_step.cuh"
+
+namespace draftmark::kernels {
+
+// By `threads` threads, before a barrier: from the arguments to shared memory, not through the cache of
+// constants, which would read one word after the other.
+template <typename T>
+__device__ __forceinline__ void CopyArguments(const T* from, int count, T* to, int threads) {
+  static_assert(sizeof(T) % 16 == 0);
+  const int pieces = count * static_cast<int>(sizeof(T) / 16);
+  for (int i = static_cast<int>(threadIdx.x); i < pieces; i += threads) {
+    uint4 piece;
+    asm volatile("ld.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w)
+                 : "l"(reinterpret_cast<const uint4*>(from) + i));
+    reinterpret_cast<uint4*>(to)[i] = piece;
+  }
+}
+
+// Two warpgroups.
+template <int kRows>
+class ChainConsumer {
+ public:
+  using Traits = StreamChainTraits;
+  using Sums = float[kRows / 8][4];
+
+  __device__ ChainConsumer(const StreamChainArgs& a, const ChainMemory<kRows>& m)
+      : a_(a), m_(m), finisher_(m) {}
+
+  __device__ void Run() {
+    for (int s = 0; s < a_.count; ++s) {
+      const StreamStep& step = m_.steps[s];
+      WaitFor(&m_.b.go[s], 0);
+      if (step.tiles == 0) {
+        // Where the other block's sums of tiles come, of which there are none now.
+        static_assert(sizeof(StreamHeads) * Traits::kMostHeadSteps <= Traits::kSentBytes);
+        auto* const heads = reinterpret_cast<StreamHeads*>(m_.sent);
+        CopyArguments(a_.heads + step.first_heads, step.last_heads - step.first_heads, heads,
+                      Traits::kConsumers);
+        SyncThreads(kConsumerBarrier, Traits::kConsumers);
+        RunHeads(step, heads, m_.sums);
+      } else {
+        RunLinear(step);
+      }
+      SyncThreads(kConsumerBarrier, Traits::kConsumers);
+      if (threadIdx.x == 0) Done(s);
+    }
+  }
+
+ private:
+  // Tells all blocks; the last one to say so sets the counter back.
+  __device__ void Done(int s) {
+    if (a_.count == 1) return;
+    FenceGlobal();
+    if (s + 1 < a_.count) {
+      asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(a_.counter) : "memory");
+      return;
+    }
+    const unsigned all = static_cast<unsigned>(a_.count) * gridDim.x;
+    if (atomicAdd(a_.counter, 1u) + 1 == all) atomicExch(a_.counter, 0u);
+  }
+
+  __device__ void RunLinear(const StreamStep& step) {
+    const StreamShare<kRows> share(step);
+    for (int t = 0; t < share.tiles; ++t) {
+      Sums sums;
+      // Rows that stay are waited for with the first tile, and given back with the last.
+      const bool first = !share.stays || t == 0;
+      const bool last = !share.stays || t + 1 == share.tiles;
+      MultiplyTile(step, share, first, last, sums);
+      finisher_.Run(step, share.first_tile + t, sums);
+    }
+    finisher_.EndStep(step);
+  }
+
+  __device__ __forceinline__ void MultiplyTile(const StreamStep& step,
+                                               const StreamShare<kRows>& share, bool first,
+                                               bool last, Sums& sums) {
+    constexpr unsigned kPattern = 1024;
+    const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+    const bool leader = threadIdx.x % kWarp == 0;
+    const int block_bytes = StageRows(step) * 128;
+    const std::uint32_t weights_base = SharedAddress(m_.Weights(0)) + warpgroup * block_bytes;
+    const std::uint32_t rows_base =
+        SharedAddress(m_.Group(0)) + warpgroup * Traits::kRowBytes<kRows>;
+    RingPlace<ChainMemory<kRows>::kGroups> group = group_;
+#pragma unroll
+    for (auto& sum : sums) {
+#pragma unroll
+      for (float& value : sum) value = 0;
+    }
+    for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
+      const int of_group = block % Traits::kGroupBlocks;
+      if (first && of_group == 0) WaitFor(&m_.b.ready[group.at], group.parity);
+      WaitFor(&m_.b.full[stage_.at], stage_.parity);
+      const std::uint64_t weights =
+          Describe(weights_base + stage_.at * Traits::kStageBytes, kPattern);
+      const std::uint64_t rows = Describe(
+          rows_base + group.at * Traits::kGroupBytes<kRows> + of_group * Traits::kRowBytes<kRows>,
+          kPattern);
+      // Straight code, or the compiler waits for each product. Behind the last block are zeros.
+      WarpgroupArrive();
+#pragma unroll
+      for (int k = 0; k < Traits::kBlock / 16; ++k) {
+        // 32 bytes along, in units of 16
+        WarpgroupMultiply(sums, weights + k * 2, rows + k * 2, true);
+      }
+      WarpgroupCommit();
+      WarpgroupWait<0>();
+      Settle(sums);
+      if (leader) Arrive(&m_.b.empty[stage_.at]);
+      stage_.Advance();
+      if (of_group + Traits::kStageBlocks == Traits::kGroupBlocks ||
+          block + Traits::kStageBlocks >= share.blocks) {
+        if (last && leader) Arrive(&m_.b.used[group.at]);
+        group.Advance();
+      }
+    }
+    if (last) group_ = group;
+  }
+
+  const StreamChainArgs& a_;
+  const ChainMemory<kRows>& m_;
+  TileFinisher<kRows> finisher_;
+  RingPlace<Traits::kStages> stage_;
+  RingPlace<ChainMemory<kRows>::kGroups> group_;
+};
+
+// Launched in clusters of kCluster blocks.
+template <int kRows>
+__global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
+    StreamChainKernel(const __grid_constant__ StreamChainArgs a) {
+  using Traits = StreamChainTraits;
+  extern __shared__ unsigned char shared_memory[];
+  __shared__ typename ChainMemory<kRows>::Barriers barriers;
+  __shared__ float scales[kRows];
+  __shared__ StreamStep steps[Traits::kMostSteps];
+  // The swizzle's pattern repeats every 1024 bytes.
+  unsigned char* const ring = shared_memory + (1024 - SharedAddress(shared_memory) % 1024) % 1024;
+  unsigned char* const rows = ring + Traits::kStages * Traits::kStageBytes;
+  auto* const sums = reinterpret_cast<float*>(rows + Traits::kAllRowBytes);
+  const ChainMemory<kRows> memory = {steps,   ring, rows, sums, sums + Traits::kSumBytes / 4,
+                                     barriers};
+  static_assert(Traits::kSumBytes >= Traits::kConsumers / kWarp * Traits::kMostHeadDim * 4);
+  constexpr int kConsumerWarps = Traits::kConsumers / kWarp;
+  constexpr int kWeightsWarp = kConsumerWarps + Traits::kPreparers / kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+
+  LaunchDependents();
+  CopyArguments(a.steps, a.count, steps, Traits::kThreads);
+  if (threadIdx.x == kWeightsWarp * kWarp) {
+    for (int s = 0; s < Traits::kStages; ++s) {
+      InitBarrier(&barriers.full[s], 1);
+      InitBarrier(&barriers.empty[s], kConsumerWarps);
+    }
+    for (int g = 0; g < ChainMemory<kRows>::kGroups; ++g) {
+      InitBarrier(&barriers.raw[g], 1);
+      InitBarrier(&barriers.ready[g], 1);
+      InitBarrier(&barriers.used[g], kConsumerWarps);
+    }
+    for (int s = 0; s < Traits::kMostSteps; ++s) InitBarrier(&barriers.go[s], 1);
+    InitBarrier(&barriers.sent[0], 1);
+    InitBarrier(&barriers.sent[1], 1);
+    FenceBarriers();
+  }
+  __syncthreads();
+  // Nobody arrives on a barrier of a block that has not set it up.
+  ClusterArrive();
+  ClusterWait();
+
+  if (warp == kWeightsWarp) {
+    // Weights depend on nothing: they flow while the kernel before still runs.
+    if (Elected()) StreamWeights<kRows>(a, memory);
+    return;
+  }
+  WaitForPrevious();
+  if (warp == kWeightsWarp + 1) {
+    if (Elected()) StreamRows<kRows>(a, memory);
+  } else if (warp >= kConsumerWarps) {
+    RowPreparer<kRows>(a, memory, scales).Run();
+  } else {
+    ChainConsumer<kRows>(a, memory).Run();
+  }
+}
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_

@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
+#include "kernels/device/tensor_map.h"
+#include "kernels/stream_chain/sm90_stream_chain.cuh"
+#include "kernels/stream_chain/stream_chain.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
+#include "src/cuda/cuda_status.h"
+
+namespace draftmark::kernels {
+namespace {
+
+using Traits = StreamChainTraits;
+
+bool IsPair(const StreamLinear& step) { return step.epilogue == StreamEpilogue::kSwiGlu; }
+
+// Clusters of the kernel that fit on the current device at once; 0 if it is no sm_90, or cannot be told.
+int ClustersThatFit() {
+  if (DeviceAttribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
+      DeviceAttribute(cudaDevAttrComputeCapabilityMinor) != 0) {
+    return 0;
+  }
+  auto* const kernel = StreamChainKernel<static_cast<int>(Traits::kMostRows)>;
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           Traits::kSharedBytes) != cudaSuccess) {
+    (void)cudaGetLastError();  // not the next launch's
+    return 0;
+  }
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {Traits::kCluster, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(Traits::kMostBlocks);
+  config.blockDim = dim3(Traits::kThreads);
+  config.dynamicSmemBytes = Traits::kSharedBytes;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) == cudaSuccess) return clusters;
+  (void)cudaGetLastError();
+  return 0;
+}
+
+// Of a launch: all must be there when they wait for each other. 0 where the kernel cannot run.
+std::int64_t BlocksOfDevice() {
+  // By device: 0 not known yet, else one more than the clusters.
+  static std::array<std::atomic<int>, 64> known = {};
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || device < 0) return 0;
+  int clusters = 0;
+  if (static_cast<std::size_t>(device) >= known.size()) {
+    clusters = ClustersThatFit();
+  } else {
+    std::atomic<int>& one = known[static_cast<std::size_t>(device)];
+    if (one.load() == 0) {
+      clusters = ClustersThatFit();
+      // What could not be told is asked again.
+      if (clusters > 0) one.store(clusters + 1);
+    } else {
+      clusters = one.load() - 1;
+    }
+  }
+  return std::min<std::int64_t>(std::int64_t{clusters} * Traits::kCluster, Traits::kMostBlocks);
+}
+
+// How a product is cut.
+struct Cut {
+  int height = 0;
+  int of_unit = 0;
+  int tiles = 0;
+  int tiles_of[Traits::kMostParts] = {};
+  int split = 1;
+  int first_half = 0;
+  int all = 0;
+};
+
+// Outputs of the fullest unit.
+std::int64_t OutputsOf(const Cut& cut) { return std::int64_t{cut.of_unit} * cut.height; }
+
+// Tiles of the height that gives the fullest unit least to do, of about the same one with large copies.
+// A multiple of 8: that is a whole pattern of the copies' swizzle, and 16 bytes of a stored row.
+void CutOutputs(const StreamLinear& step, std::int64_t units, Cut& best) {
+  const int parts = IsPair(step) ? 1 : step.part_count;  // both of a pair are cut the same
+  const int most = IsPair(step) ? Traits::kTile / 2 : Traits::kTile;
+  const auto cost = [&](const Cut& cut) {
+    const int rows = cut.height * (IsPair(step) ? 2 : 1);
+    return static_cast<double>(OutputsOf(cut)) * (1.1 - 0.1 * rows / Traits::kTile);
+  };
+  for (int height = most; height >= most / 2; height -= kChunk) {
+    Cut cut = best;
+    cut.height = height;
+    cut.tiles = 0;
+    for (int i = 0; i < parts; ++i) {
+      cut.tiles_of[i] = static_cast<int>(CeilDiv(step.parts[i].n, height));
+      cut.tiles += cut.tiles_of[i];
+    }
+    cut.of_unit = static_cast<int>(CeilDiv(cut.tiles, std::max<std::int64_t>(units, 1)));
+    if (best.height == 0 || cost(cut) < cost(best)) best = cut;
+  }
+}
+
+// Bytes that the fullest block moves: weights and rows, and what a tile's sums cost beside them. For any
+// number of rows the same: how a product is cut decides a row's bits.
+std::int64_t CostOf(const StreamLinear& step, const Cut& cut) {
+  const std::int64_t columns = std::int64_t{cut.first_half} * Traits::kBlock;
+  const std::int64_t row_bytes = Traits::kMostRows * columns * 2;
+  const bool stays = row_bytes <= Traits::kAllRowBytes;
+  return OutputsOf(cut) * (IsPair(step) ? 2 : 1) * columns * 2 +
+         row_bytes * (stays ? 1 : cut.of_unit) + cut.of_unit * 1024 * cut.split;
+}
+
+Cut CutOf(const StreamLinear& step, std::int64_t blocks) {
+  Cut best;
+  for (int split = 1; split <= Traits::kCluster; ++split) {
+    Cut cut = {.split = split, .all = static_cast<int>(step.k / Traits::kBlock)};
+    if (cut.all < split) continue;
+    // A whole number of stages in front
+    cut.first_half = split == 1 ? cut.all : static_cast<int>(CeilDiv(cut.all, 4) * 2);
+    if (split == 2 && cut.first_half >= cut.all) continue;
+    CutOutputs(step, blocks / split, cut);
+    if (best.height == 0 || CostOf(step, cut) < CostOf(step, best)) best = cut;
+  }
+  return best;
+}
+
+// Sizes alone, before anything is cut.
+Status CheckSizes(const StreamLinear& step) {
+  ArgumentCheck check("stream_chain");
+  check.Size("rows", step.rows, 1, Traits::kMostRows)
+      .Size("k", step.k, Traits::kBlock, INT32_MAX / 2)
+      .Rule(step.k % Traits::kBlock == 0, "k is a multiple of 64")
+      .Size("part_count", step.part_count, 1, 3);
+  for (int i = 0; check.status().ok() && i < step.part_count; ++i) {
+    check.Size("n", step.parts[i].n, 1, INT32_MAX / 2);
+  }
+  return check.status();
+}
+
+// The first rule that does not hold, or OK.
+Status Check(const StreamLinear& step) {
+  DM_RETURN_IF_ERROR(CheckSizes(step));
+  const bool pair = IsPair(step);
+  const bool residual = step.epilogue == StreamEpilogue::kResidual;
+  ArgumentCheck check("stream_chain");
+  check.Pointer("x", step.x)
+      .Rule(step.softcap >= 0, "softcap is not negative")
+      .Rule(step.norm_weight == nullptr || (step.norm_sums != nullptr && step.norm_parts > 0),
+            "a norm has sums of squares")
+      .Rule(step.row_sums == nullptr || (step.part_count == 1 && !pair), "row_sums are of one part")
+      .Rule(step.row_sums == nullptr || step.row_sums != step.norm_sums,
+            "row_sums are not the norm's own")
+      .Rule(step.normed != step.x, "normed rows go elsewhere")
+      .Rule(step.normed == nullptr || step.norm_weight != nullptr, "normed rows have a norm")
+      .Rule(step.epsilon >= 0, "epsilon is not negative")
+      .Rule(!residual || step.residual != step.x, "a residual is not x")
+      .Rule(!pair || (step.part_count == 2 && step.parts[0].n == step.parts[1].n),
+            "a pair has two parts of the same n")
+      .Rule(!pair || step.parts[0].weight != step.parts[1].weight, "a pair has two matrices")
+      .Rule(!residual || (step.part_count == 1 && step.residual != nullptr),
+            "a residual has one part")
+      .Rule(CanVectorise({step.x, step.norm_weight, step.normed}, {}),
+            "rows are aligned to 16 bytes");
+  for (int i = 0; i < step.part_count; ++i) {
+    const StreamPart& part = step.parts[i];
+    check.Pointer("weight", part.weight)
+        .Rule(residual || (pair && i > 0) || part.y != nullptr, "y is not null")
+        .Rule(part.y == nullptr || part.y != step.x, "y is not x")
+        .Rule(!pair || part.bias == nullptr, "a pair has no bias")
+        .Rule(CanVectorise({part.weight}, {}), "weights are aligned to 16 bytes");
+  }
+  return check.status();
+}
+
+Status CheckHeads(const StreamHeads& heads) {
+  return ArgumentCheck("stream_chain, heads")
+      .Size("rows", heads.rows)
+      .Size("heads", heads.heads)
+      .Size("d", heads.d, 1, Traits::kMostHeadDim)
+      .Size("x_stride", heads.x_stride, heads.heads * heads.d)
+      .Pointer("x", heads.x)
+      .Rule(heads.frequency == nullptr || heads.positions != nullptr, "RoPE has positions")
+      .Rule(heads.frequency == nullptr || heads.rotary / 2 + heads.partner <= heads.d,
+            "pairs lie in the head")
+      .Rule(heads.pool == nullptr || (heads.slots64 == nullptr) != (heads.slots32 == nullptr),
+            "a pool has slots of one width")
+      .Rule(heads.slot_positions == nullptr || heads.positions != nullptr,
+            "slot positions have positions")
+      .Rule(heads.y != nullptr || heads.pool != nullptr, "heads go somewhere")
+      .Rule(heads.y == nullptr || heads.y_stride >= heads.heads * heads.d, "y_stride holds a row")
+      .Rule(heads.y != heads.x || heads.y_stride == heads.x_stride, "y in place has x's stride")
+      .Rule(heads.rotary >= 0 && heads.rotary % 2 == 0, "rotary is even")
+      .Rule(heads.frequency == nullptr || heads.partner >= heads.rotary / 2, "pairs do not overlap")
+      .Rule(heads.pool == nullptr || heads.pool_slots > 0, "a pool has slots")
+      .status();
+}
+
+// Both matrices in one map, as far from each other as their addresses: one copy brings both. The lower
+// one comes first.
+Status MakePairMap(const StreamLinear& linear, const Cut& cut, StreamStep& step, StreamMaps& maps) {
+  const BFloat16* const gate = linear.parts[0].weight;
+  const BFloat16* const up = linear.parts[1].weight;
+  step.up_first = up < gate;
+  const std::int64_t apart = step.up_first ? gate - up : up - gate;
+  return MakeTensorMap(step.up_first ? up : gate,
+                       {.sizes = {Traits::kBlock, linear.parts[0].n, 2, linear.k / Traits::kBlock},
+                        .strides = {linear.k, apart, Traits::kBlock},
+                        .box = {Traits::kBlock, cut.height, 2, Traits::kStageBlocks}},
+                       maps.parts[0]);
+}
+
+// `rows` of the kernel: 8 or 16.
+Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& step,
+                  StreamMaps& maps) {
+  DM_RETURN_IF_ERROR(Check(linear));
+  const Cut cut = CutOf(linear, BlocksOfDevice());
+  step.linear = linear;
+  step.tiles = cut.tiles;
+  std::copy(std::begin(cut.tiles_of), std::end(cut.tiles_of), step.tiles_of);
+  step.of_unit = cut.of_unit;
+  step.height = cut.height;
+  step.split = cut.split;
+  step.first_half = cut.first_half;
+  step.all = cut.all;
+  const std::int64_t blocks = linear.k / Traits::kBlock;
+  // As many rows as the kernel has room for: what is not there reads as zero.
+  DM_RETURN_IF_ERROR(MakeTensorMap(linear.x,
+                                   {.sizes = {Traits::kBlock, linear.rows, 1, blocks},
+                                    .strides = {linear.k, linear.k, Traits::kBlock},
+                                    .box = {Traits::kBlock, rows, 1, Traits::kGroupBlocks}},
+                                   maps.rows));
+  if (IsPair(linear)) return MakePairMap(linear, cut, step, maps);
+  for (int i = 0; i < linear.part_count; ++i) {
+    DM_RETURN_IF_ERROR(MakeTensorMap(linear.parts[i].weight,
+                                     {.sizes = {Traits::kBlock, linear.parts[i].n, 1, blocks},
+                                      .strides = {linear.k, linear.k, Traits::kBlock},
+                                      .box = {Traits::kBlock, cut.height, 1, Traits::kStageBlocks}},
+                                     maps.parts[i]));
+  }
+  return OkStatus();
+}
+
+template <int kRows>
+Status Launch(const StreamChainArgs& args, cudaStream_t stream) {
+  constexpr int kBytes = Traits::kSharedBytes;
+  auto* const kernel = StreamChainKernel<kRows>;
+  DM_RETURN_IF_ERROR(
+      CudaStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+                 "stream_chain: cudaFuncSetAttribute"));
+  // One for each SM, so that all are there when they wait for each other.
+  return LaunchDependentClusters("stream_chain", kernel,
+                                 dim3(static_cast<unsigned>(BlocksOfDevice())),
+                                 dim3(Traits::kThreads), kBytes, Traits::kCluster, stream, args);
+}
+
+}  // namespace
+
+std::int64_t StreamChainRowParts() { return BlocksOfDevice(); }
+
+bool StreamLinearFits(const StreamLinear& step) { return BlocksOfDevice() > 0 && Check(step).ok(); }
+
+Status LaunchStreamChain(const StreamChain& chain, unsigned* counter, cudaStream_t stream) {
+  if (chain.steps().empty()) return OkStatus();
+  DM_RETURN_IF_ERROR(
+      ArgumentCheck("stream_chain")
+          .Size("steps", static_cast<std::int64_t>(chain.steps().size()), 1, Traits::kMostSteps)
+          .Pointer("counter", counter)
+          .status());
+  if (BlocksOfDevice() == 0) return UnimplementedError("stream_chain: the device is no sm_90");
+  StreamChainArgs args;
+  args.counter = counter;
+  std::int64_t rows = 8;
+  for (const StreamChain::Step& given : chain.steps()) {
+    if (!given.linear.empty() && given.linear.front().rows > 8) rows = Traits::kMostRows;
+  }
+  int heads = 0;
+  for (const StreamChain::Step& given : chain.steps()) {
+    StreamMaps& maps = args.maps[args.count];
+    StreamStep& step = args.steps[args.count++];
+    if (!given.linear.empty()) {
+      DM_RETURN_IF_ERROR(FillLinear(given.linear.front(), rows, step, maps));
+      continue;
+    }
+    step.first_heads = heads;
+    DM_RETURN_IF_ERROR(ArgumentCheck("stream_chain")
+                           .Size("heads", heads + static_cast<std::int64_t>(given.heads.size()), 1,
+                                 Traits::kMostHeadSteps)
+                           .status());
+    for (const StreamHeads& one : given.heads) {
+      DM_RETURN_IF_ERROR(CheckHeads(one));
+      args.heads[heads++] = one;
+    }
+    step.last_heads = heads;
+  }
+  return rows == 8 ? Launch<8>(args, stream) : Launch<16>(args, stream);
+}
+
+}  // namespace draftmark::kernels

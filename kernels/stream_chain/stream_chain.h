@@ -1,0 +1,128 @@
+// Chains of linear layers of up to 16 rows at the speed of memory (Hopper): one kernel that stays on
+// the device for several steps of a draft, while the weights of all of them flow through shared
+// memory without a pause (spec/drafter.md sections 3 to 5).
+//
+//   StreamChain chain;
+//   StreamLinear output = {.x = attended, .rows = 16, .k = 4096};
+//   output.parts[0] = {.weight = o_proj, .n = 4096};
+//   output.epilogue = StreamEpilogue::kResidual;
+//   output.residual = stream;
+//   output.row_sums = sums;
+//   chain.Add(output);
+//   chain.Add(...);
+//   DM_RETURN_IF_ERROR(LaunchStreamChain(chain, counter, cuda_stream));
+//
+// A linear step: y = epilogue(prologue(x) W^T + bias). Up to three matrices share an input and follow
+// each other (q, k and v), or two are a pair (gate and up). Prologue: RMSNorm of the rows, one rounding,
+// by sums of squares that the kernel or step before left; its result also goes to `normed`. Epilogues:
+// store (multiplier and softcap as in linear.h); add to the residual stream, rne(residual + rne(sum));
+// or SwiGLU of a pair, rne(g * sigmoid(g) * u) of the rounded g and u. With row_sums a step leaves the
+// sums of squares of what it stored (of the stream behind the addition).
+//
+// A heads step: RMSNorm and RoPE of each head of some rows, each rounded once, to y or to the rows' slots
+// of a cache. A slot outside of the pool is not written.
+//
+// FP32 accumulation in an order that n, k and the number of SMs decide: a row has the same bits whatever
+// other rows there are, and in every run. The launch is a programmatic dependent: it may begin, and read
+// weights, while the kernel before it still runs; weights must have been complete when that one was
+// launched. All else is read and written after it has ended.
+//
+// All blocks of the kernel wait for each other: they need every SM at once, and two chains on one device
+// at the same time may wait for ever.
+//
+// INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: more than
+// 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more than 8 steps or 24
+// heads, no rows. UNIMPLEMENTED where the device is no sm_90. Other rules of launchers:
+// kernels/device/arguments.h. Thread-safe.
+#ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
+#define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device/slots.h"
+#include "src/base/status.h"
+#include "src/tensor/bfloat16.h"
+
+namespace draftmark::kernels {
+
+struct StreamPart {
+  const BFloat16* weight = nullptr;  // [n, k]
+  const BFloat16* bias = nullptr;    // [n]; may be null
+  BFloat16* y = nullptr;  // [rows, n]; of a pair the first one's; with a residual it may be null
+  std::int64_t n = 0;
+};
+
+enum class StreamEpilogue { kStore, kResidual, kSwiGlu };
+
+struct StreamLinear {
+  const BFloat16* x = nullptr;  // [rows, k]
+  std::int64_t rows = 0;
+  std::int64_t k = 0;
+  StreamPart parts[3] = {};
+  int part_count = 1;
+  // Prologue: null for none.
+  const BFloat16* norm_weight = nullptr;  // [k]
+  const float* norm_sums = nullptr;  // [rows, norm_parts]: sums of squares of parts of x's rows
+  std::int64_t norm_parts = 0;
+  float epsilon = 0;
+  BFloat16* normed = nullptr;  // [rows, k], not x; may be null
+  float* row_sums = nullptr;   // [rows, StreamChainRowParts()]: of what is stored; may be null
+  StreamEpilogue epilogue = StreamEpilogue::kStore;
+  BFloat16* residual = nullptr;  // [rows, n], read and written; kResidual
+  float multiplier = 1;          // kStore
+  float softcap = 0;             // kStore; 0: none
+};
+
+// Heads of `rows` rows: norm and RoPE (each if its table is given), to y, to the cache, or both.
+struct alignas(16) StreamHeads {
+  const BFloat16* x = nullptr;  // [rows, heads, d], x_stride elements between rows
+  std::int64_t x_stride = 0;
+  std::int64_t rows = 0;
+  std::int64_t heads = 0;
+  std::int64_t d = 0;                     // up to 256
+  const BFloat16* norm_weight = nullptr;  // [d]
+  float epsilon = 0;
+  const float* frequency = nullptr;         // [rotary / 2]
+  const std::int32_t* positions = nullptr;  // [rows]
+  float amplitude = 1;
+  std::int64_t rotary = 0;
+  std::int64_t partner = 0;
+  BFloat16* y = nullptr;  // [rows, heads, d], y_stride apart; may be x; may be null
+  std::int64_t y_stride = 0;
+  BFloat16* pool = nullptr;               // [pool_slots, heads, d]; may be null
+  const std::int64_t* slots64 = nullptr;  // [rows]: one of the two, with a pool
+  const std::int32_t* slots32 = nullptr;
+  std::int32_t* slot_positions = nullptr;  // [pool_slots]; may be null
+  std::int64_t pool_slots = 0;
+};
+
+// Steps, in the order in which they run; each sees what those before it wrote.
+class StreamChain {
+ public:
+  struct Step {
+    std::vector<StreamLinear> linear;  // one, or none
+    std::vector<StreamHeads> heads;    // independent of each other
+  };
+  void Add(const StreamLinear& step) { steps_.push_back({{step}, {}}); }
+  void Add(std::vector<StreamHeads> step) { steps_.push_back({{}, std::move(step)}); }
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+// Parts of the rows' sums of squares that a step leaves: one for each block. 0 without a device.
+std::int64_t StreamChainRowParts();
+
+// Whether the kernel takes sizes and addresses, and the current device the kernel.
+bool StreamLinearFits(const StreamLinear& step);
+
+// `counter` is zero before and after every launch; chains that may overlap need their own.
+Status LaunchStreamChain(const StreamChain& chain, unsigned* counter, cudaStream_t stream);
+
+}  // namespace draftmark::kernels
+
+#endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
