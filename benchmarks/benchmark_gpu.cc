@@ -1,6 +1,6 @@
 #include "benchmarks/benchmark_gpu.h"
 
-#include <benchmark/benchmark.h>
+#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <fstream>
@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/memory_bandwidth.h"
 #include "src/cuda/cublaslt_library.h"
+#include "src/cuda/cuda_status.h"
 #include "src/cuda/device_buffer.h"
 
 namespace draftmark {
@@ -17,11 +19,18 @@ namespace {
 constexpr std::uint64_t kCopyBytes = std::uint64_t{1} << 30;
 constexpr int kCopies = 10;
 
-// The release of the kernel's driver, which CUDA does not tell ("580.159.04").
 std::string DriverRelease() {
   std::string release;
   std::ifstream("/sys/module/nvidia/version") >> release;
   return release.empty() ? "unknown" : release;
+}
+
+// 0 where the driver does not know it.
+int Attribute(cudaDeviceAttr attribute, int device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess) return value;
+  (void)cudaGetLastError();  // must not be taken for the next call's
+  return 0;
 }
 
 }  // namespace
@@ -34,17 +43,30 @@ StatusOr<std::unique_ptr<BenchmarkGpu>> BenchmarkGpu::Create() {
   DM_ASSIGN_OR_RETURN(std::unique_ptr<CublasLt> cublaslt, CublasLt::Create());
   std::unique_ptr<BenchmarkGpu> gpu(new BenchmarkGpu(
       devices.front(), std::move(stream), std::move(start), std::move(stop), std::move(cublaslt)));
+  const int device = gpu->info_.ordinal;
+  gpu->theoretical_bytes_per_second_ =
+      TheoreticalBytesPerSecond(Attribute(cudaDevAttrMemoryClockRate, device),
+                                Attribute(cudaDevAttrGlobalMemoryBusWidth, device));
+  gpu->driver_release_ = DriverRelease();
+  if (const StatusOr<CublasLtFunctions> library = LoadCublasLt(); library.ok()) {
+    gpu->cublaslt_version_ = library->version;
+  }
   DM_RETURN_IF_ERROR(gpu->MeasureCopies());
   return gpu;
 }
 
-void BenchmarkGpu::AddContext() const {
-  benchmark::AddCustomContext("gpu", info_.Describe());
-  benchmark::AddCustomContext("driver", DriverRelease());
-  const StatusOr<CublasLtFunctions> library = LoadCublasLt();
-  benchmark::AddCustomContext("cublaslt_version",
-                              library.ok() ? std::to_string(library->version) : "unknown");
-  benchmark::AddCustomContext("copy_bytes_per_second", std::to_string(copy_bytes_per_second_));
+Status BenchmarkGpu::ResetPersistingL2() {
+  const auto unless_unsupported = [](cudaError_t error, const char* call) {
+    if (error != cudaErrorNotSupported && error != cudaErrorUnsupportedLimit) {
+      return CudaStatus(error, call);
+    }
+    (void)cudaGetLastError();
+    return OkStatus();
+  };
+  // No room set aside, then no line that counts as persisting.
+  DM_RETURN_IF_ERROR(unless_unsupported(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0),
+                                        "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize)"));
+  return unless_unsupported(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
 }
 
 Status BenchmarkGpu::MeasureCopies() {

@@ -1,15 +1,19 @@
-// What the benchmarks of one process share: the first GPU, a stream, the library, and how fast that
-// GPU copies.
+// What the benchmarks of one process share: the first GPU, a stream, the library, how fast that GPU
+// copies, and how fast its memory could be at most.
 //
 //   DM_ASSIGN_OR_RETURN(const auto gpu, BenchmarkGpu::Create());
-//   gpu->AddContext();   // of the report
+//   AddBenchmarkContext(*gpu);   // benchmark_context.h: of Google Benchmark's report
+//   DM_RETURN_IF_ERROR(gpu->ResetPersistingL2());
 //   gpu->Seconds([&] { return graph.Launch(gpu->stream().get()); });
 //
 // One thread at a time. Errors are those of CUDA; UNAVAILABLE without a GPU, a driver or cuBLASLt.
 #ifndef DRAFTMARK_BENCHMARKS_BENCHMARK_GPU_H_
 #define DRAFTMARK_BENCHMARKS_BENCHMARK_GPU_H_
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "src/base/status.h"
 #include "src/cuda/cublaslt.h"
@@ -24,8 +28,9 @@ class BenchmarkGpu {
   // Measures the copies, which takes a tenth of a second and 2 GiB of its memory meanwhile.
   static StatusOr<std::unique_ptr<BenchmarkGpu>> Create();
 
-  // Adds to Google Benchmark's context: gpu, driver, cublaslt_version, copy_bytes_per_second.
-  void AddContext() const;
+  // Nothing is kept in the L2 cache by request: what an earlier measurement asked for must not make
+  // a later one warm. Does nothing on devices that cannot keep anything.
+  Status ResetPersistingL2();
 
   // Seconds on the GPU that `enqueue` takes.
   template <typename F>
@@ -44,6 +49,14 @@ class BenchmarkGpu {
   CublasLt* cublaslt() { return cublaslt_.get(); }
   // Read and written together, of a copy from device memory to device memory.
   double copy_bytes_per_second() const { return copy_bytes_per_second_; }
+  // Memory clock times bus width; absent where the driver does not tell them.
+  std::optional<double> theoretical_bytes_per_second() const {
+    return theoretical_bytes_per_second_;
+  }
+  // The release of the kernel's driver, which CUDA does not tell: "580.159.04", or "unknown".
+  const std::string& driver_release() const { return driver_release_; }
+  // 130102 is 13.1.2; 0 if unknown.
+  std::size_t cublaslt_version() const { return cublaslt_version_; }
 
  private:
   BenchmarkGpu(DeviceInfo info, CudaStream stream, CudaEvent start, CudaEvent stop,
@@ -63,6 +76,9 @@ class BenchmarkGpu {
   CudaEvent stop_;
   const std::unique_ptr<CublasLt> cublaslt_;
   double copy_bytes_per_second_ = 0;
+  std::optional<double> theoretical_bytes_per_second_;
+  std::string driver_release_;
+  std::size_t cublaslt_version_ = 0;
 };
 
 }  // namespace draftmark

@@ -5,7 +5,9 @@
 //   bazel run //benchmarks:draft_benchmark -- --draft=qwen3-4b-dflash-b16,ctx=8192,nb=4
 //
 // --draft=ENTRY,gamma=N,ctx=N,new=N,nb=N (any number of them) replaces the default drafts;
-// --catalogue FILE is where entries are looked up (draft_case.h).
+// --catalogue FILE is where entries are looked up (draft_case.h). --path=simple times the kernels
+// that run on every architecture, without streaming chains (CudaSessionOptions::fast); the report's
+// context says which path it was.
 //
 // A benchmark is one draft in its steady state (steady_draft.h), run kRuns times in each of three
 // ways. Its time is the median of the graph between two events on a GPU that was idle before: the
@@ -23,16 +25,18 @@
 // line is wrong.
 #include <benchmark/benchmark.h>
 
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "benchmarks/benchmark_context.h"
 #include "benchmarks/benchmark_gpu.h"
 #include "benchmarks/draft_case.h"
 #include "benchmarks/draft_cost.h"
+#include "benchmarks/quantile.h"
 #include "benchmarks/steady_draft.h"
+#include "kernels/draft/cuda_session.h"
 #include "src/base/status.h"
 
 namespace draftmark {
@@ -40,14 +44,9 @@ namespace {
 
 constexpr std::size_t kRuns = 100;
 
-// Of ascending values; the lower of two in the middle.
-double Quantile(const std::vector<double>& values, double share) {
-  const double last = static_cast<double>(values.size() - 1);
-  return values[static_cast<std::size_t>(std::floor(share * last))];
-}
-
-Status Measure(BenchmarkGpu& gpu, const DraftCase& c, benchmark::State& state) {
-  DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft, SteadyDraft::Open(gpu, c));
+Status Measure(BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& session,
+               benchmark::State& state) {
+  DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft, SteadyDraft::Open(gpu, c, session));
   DM_ASSIGN_OR_RETURN(const DraftTimes times, draft->Measure(kRuns));
   const double graph_ms = Quantile(times.graph, 0.5);
   for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(graph_ms / 1e3);
@@ -80,7 +79,9 @@ void PrintHelp() {
                "and new ones, blocks;\n"
                "          without it, the drafts that are compared with PyTorch\n"
                "          [--catalogue=FILE] where entries are looked up; default: "
-               "golden/configs/drafter_configs.json\n";
+               "golden/configs/drafter_configs.json\n"
+               "          [--path=fast|simple] streaming chains where they fit, or one kernel for "
+               "each step; default: fast\n";
   benchmark::PrintDefaultHelp();
 }
 
@@ -91,7 +92,7 @@ int Refuse(const Status& status) {
 }
 
 int Main(std::vector<std::string> arguments) {
-  const StatusOr<DraftOptions> options = TakeDraftOptions(arguments);
+  const StatusOr<DraftCaseOptions> options = TakeDraftOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -103,12 +104,15 @@ int Main(std::vector<std::string> arguments) {
   if (!cases.ok()) return Refuse(cases.status());
   const StatusOr<std::unique_ptr<BenchmarkGpu>> gpu = BenchmarkGpu::Create();
   if (!gpu.ok()) return Refuse(gpu.status());
-  (*gpu)->AddContext();
+  AddBenchmarkContext(**gpu);
+  benchmark::AddCustomContext("path", options->fast ? "fast" : "simple");
+  kernels::CudaSessionOptions session;
+  session.fast = options->fast;
   bool failed = false;
   for (const DraftCase& c : *cases) {
     benchmark::RegisterBenchmark(c.id.c_str(),
-                                 [&gpu, &c, &failed](benchmark::State& state) {
-                                   const Status status = Measure(**gpu, c, state);
+                                 [&gpu, &c, &session, &failed](benchmark::State& state) {
+                                   const Status status = Measure(**gpu, c, session, state);
                                    if (status.ok()) return;
                                    failed = true;
                                    state.SkipWithError(status.ToString().c_str());

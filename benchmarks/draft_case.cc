@@ -93,15 +93,16 @@ std::string EntryId(std::string_view entry) {
   return id;
 }
 
-StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
+StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
   constexpr std::string_view kDraft = "--draft";
   constexpr std::string_view kFile = "--catalogue";
-  DraftOptions options;
+  constexpr std::string_view kPath = "--path";
+  DraftCaseOptions options;
   std::vector<std::string> others;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
-    if (i == 0 || (name != kDraft && name != kFile)) {
+    if (i == 0 || (name != kDraft && name != kFile && name != kPath)) {
       others.push_back(argument);
       continue;
     }
@@ -112,12 +113,19 @@ StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
       value = arguments[++i];
     }
     if (value.empty()) {
-      return InvalidArgumentError(
-          fmt::format("{} needs a value: {}", name,
-                      name == kDraft ? "ENTRY,gamma=N,ctx=N,new=N,nb=N" : "FILE"));
+      return InvalidArgumentError(fmt::format("{} needs a value: {}", name,
+                                              name == kDraft  ? "ENTRY,gamma=N,ctx=N,new=N,nb=N"
+                                              : name == kFile ? "FILE"
+                                                              : "fast or simple"));
     }
     if (name == kFile) {
       options.catalogue = value;
+    } else if (name == kPath) {
+      if (value != "fast" && value != "simple") {
+        return InvalidArgumentError(
+            fmt::format("--path: expected fast or simple, found {}", value));
+      }
+      options.fast = value == "fast";
     } else {
       options.drafts.push_back(value);
     }
@@ -153,7 +161,7 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   return DraftCase{.id = id.ToString(), .config = std::move(config), .shape = shape};
 }
 
-StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftOptions& options) {
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options) {
   std::string path = options.catalogue;
   if (path.empty()) {
     const std::optional<std::string> found = FindInCheckout(

@@ -1,6 +1,6 @@
 // Which drafts a benchmark times: entries of the catalogue of drafters, with a shape.
 //
-//   DM_ASSIGN_OR_RETURN(const DraftOptions options, TakeDraftOptions(arguments));
+//   DM_ASSIGN_OR_RETURN(const DraftCaseOptions options, TakeDraftOptions(arguments));
 //   DM_ASSIGN_OR_RETURN(const std::vector<DraftCase> cases, FindDraftCases(options));
 //   cases[0].id   // "draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1"
 //
@@ -28,15 +28,17 @@ struct DraftCase {
   DraftShape shape;
 };
 
-struct DraftOptions {
+struct DraftCaseOptions {
   std::string catalogue;  // empty: golden/configs/drafter_configs.json of this checkout
   std::vector<std::string>
-      drafts;  // empty: those that are compared with PyTorch, and one of each kind
+      drafts;        // empty: those that are compared with PyTorch, and one of each kind
+  bool fast = true;  // CudaSessionOptions'; says nothing about which drafts
 };
 
-// Takes --draft=..., --catalogue=FILE and --catalogue FILE out of the arguments and leaves the others.
-// INVALID_ARGUMENT for an option without its value.
-StatusOr<DraftOptions> TakeDraftOptions(std::vector<std::string>& arguments);
+// Takes --draft=..., --catalogue=FILE and --path=fast|simple out of the arguments, each also with its
+// value behind it, and leaves the others. INVALID_ARGUMENT for an option without its value, and for
+// another path.
+StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments);
 
 // The name of an entry as in case ids: "z-lab/Qwen3.8-27B-DFlash2 (incoai)" is
 // qwen3.8-27b-dflash2.
@@ -49,7 +51,7 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
                                    std::string_view text);
 
 // NOT_FOUND if there is no catalogue; those of its file and of ParseDraftCase.
-StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftOptions& options);
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options);
 
 }  // namespace draftmark
 

@@ -92,10 +92,34 @@ TEST(DraftOptionsTest, TakesItsOwnAndLeavesTheOthers) {
   std::vector<std::string> arguments = {"program",     "--draft=a,nb=2", "--benchmark_filter=x",
                                         "--catalogue", "file.json",      "--draft",
                                         "b",           "--drafts=c"};
-  DM_ASSERT_OK_AND_ASSIGN(const DraftOptions options, TakeDraftOptions(arguments));
+  DM_ASSERT_OK_AND_ASSIGN(const DraftCaseOptions options, TakeDraftOptions(arguments));
   EXPECT_THAT(options.drafts, ElementsAre("a,nb=2", "b"));
   EXPECT_EQ(options.catalogue, "file.json");
+  EXPECT_TRUE(options.fast);
   EXPECT_THAT(arguments, ElementsAre("program", "--benchmark_filter=x", "--drafts=c"));
+}
+
+TEST(DraftOptionsTest, ThePathIsFastOrSimple) {
+  const auto take = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    StatusOr<DraftCaseOptions> options = TakeDraftOptions(arguments);
+    EXPECT_TRUE(!options.ok() || arguments.size() == 1);  // taken out
+    return options;
+  };
+  EXPECT_TRUE(take({}).value().fast);
+  EXPECT_TRUE(take({"--path=fast"}).value().fast);
+  EXPECT_FALSE(take({"--path=simple"}).value().fast);
+  EXPECT_FALSE(take({"--path", "simple"}).value().fast);
+  EXPECT_TRUE(take({"--path=simple", "--path=fast"}).value().fast);  // the last one
+  for (const char* const other : {"slow", "Simple", "fast,simple", "1"}) {
+    EXPECT_THAT(take({"--path", other}).status(),
+                StatusIs(StatusCode::kInvalidArgument,
+                         std::string("--path: expected fast or simple, found ") + other));
+  }
+  for (const std::vector<std::string>& none : {std::vector<std::string>{"--path"}, {"--path="}}) {
+    EXPECT_THAT(take(none).status(),
+                StatusIs(StatusCode::kInvalidArgument, "--path needs a value: fast or simple"));
+  }
 }
 
 TEST(DraftOptionsTest, AnOptionWithoutAValueIsRefused) {

@@ -98,6 +98,14 @@ DraftBytes FloorBytes(const DrafterConfig& config, const DraftShape& shape) {
   return bytes;
 }
 
+std::uint64_t UniqueBytes(const DrafterConfig& config, const DraftShape& shape) {
+  std::uint64_t again = 0;
+  ForEachUse(config, shape, [&](const GeneratedTensor& tensor, const Use& use) {
+    if (use.whole_reads > 1) again += (use.whole_reads - 1) * ElementsOf(tensor) * sizeof(BFloat16);
+  });
+  return FloorBytes(config, shape).total() - again;
+}
+
 std::uint64_t SecondReadBytes(const DrafterConfig& config, const DraftShape& shape) {
   if (shape.new_rows == 0) return 0;
   const std::uint64_t row = config.hidden_size + (config.attention_bias ? 1 : 0);

@@ -39,6 +39,10 @@ struct DraftBytes {
 };
 DraftBytes FloorBytes(const DrafterConfig& config, const DraftShape& shape);
 
+// The floor's total with Markov's w2 counted once: a step may find on the chip what the one before
+// has read. Nothing that is right reads fewer bytes from memory.
+std::uint64_t UniqueBytes(const DrafterConfig& config, const DraftShape& shape);
+
 // Bytes of the k and v projections (with biases), which the precompute pass and the layers both
 // need and which are counted once above. A draft with new rows that runs the two one after the
 // other reads them twice.

@@ -81,6 +81,23 @@ TEST(DraftCostTest, EveryMarkovStepReadsItsMatrix) {
   EXPECT_EQ(FloorBytes(c.config, c.shape).weights, weights * 2);
 }
 
+TEST(DraftCostTest, UniqueBytesCountTheMarkovMatrixOnce) {
+  const DraftCase markov = Case("synthetic/tiny-dspark,gamma=7,nb=2");
+  EXPECT_EQ(
+      FloorBytes(markov.config, markov.shape).total() - UniqueBytes(markov.config, markov.shape),
+      6u * 257 * 32 * 2);
+  const DraftCase published = Case("RadixArk/Qwen3.8-27B-DSpark,gamma=7,ctx=4096");
+  EXPECT_EQ(FloorBytes(published.config, published.shape).total() -
+                UniqueBytes(published.config, published.shape),
+            6u * 248320 * 256 * 2);
+  for (const char* const text : {"Qwen3-8B-DFlash-b16,nb=8", "z-lab/Qwen3.8-27B-DFlash2 (incoai)",
+                                 "synthetic/tiny-dflash2"}) {
+    const DraftCase other = Case(text);
+    EXPECT_EQ(UniqueBytes(other.config, other.shape),
+              FloorBytes(other.config, other.shape).total());
+  }
+}
+
 TEST(DraftCostTest, CountsTwoOperationsForEachMultiplication) {
   const DraftCase c = Case("Qwen3-8B-DFlash-b16,gamma=16,ctx=2048,new=8,nb=2");
   const double h = 4096, q = 4096, kv = 1024, wide = 12288, block = 32, fresh = 16;

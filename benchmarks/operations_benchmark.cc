@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/benchmark_context.h"
 #include "benchmarks/benchmark_gpu.h"
 #include "kernels/registry/device_operations.h"
 #include "src/base/status.h"
@@ -161,6 +162,7 @@ class RotatedCase {
 Status Measure(BenchmarkGpu& gpu, const OperationCase& c, benchmark::State& state) {
   RotatedCase rotated(gpu, c);
   DM_RETURN_IF_ERROR(rotated.Prepare());
+  DM_RETURN_IF_ERROR(gpu.ResetPersistingL2());
   for (int i = 0; i < kWarmUps; ++i) DM_RETURN_IF_ERROR(rotated.Replay());
   Status status;
   for ([[maybe_unused]] auto iteration : state) {
@@ -189,7 +191,7 @@ int Main(int argc, char** argv) {
     std::cerr << "operations_benchmark: " << gpu.status().message() << "\n";
     return 2;
   }
-  (*gpu)->AddContext();
+  AddBenchmarkContext(**gpu);
   for (const std::string_view id : kCases) {
     StatusOr<OperationCase> c = FindCase(id);
     if (!c.ok()) {

@@ -24,20 +24,21 @@ constexpr std::uint64_t kContextWindow = 4096;
 
 }  // namespace
 
-StatusOr<std::unique_ptr<SteadyDraft>> SteadyDraft::Open(BenchmarkGpu& gpu, const DraftCase& c) {
+StatusOr<std::unique_ptr<SteadyDraft>> SteadyDraft::Open(
+    BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options) {
   DM_ASSIGN_OR_RETURN(CudaEvent before, CudaEvent::Create(CudaEvent::Timing::kOn));
   DM_ASSIGN_OR_RETURN(CudaEvent behind, CudaEvent::Create(CudaEvent::Timing::kOn));
-  std::unique_ptr<SteadyDraft> draft(new SteadyDraft(c, std::move(before), std::move(behind)));
-  DM_RETURN_IF_ERROR(draft->OpenSession(gpu));
+  std::unique_ptr<SteadyDraft> draft(new SteadyDraft(gpu, c, std::move(before), std::move(behind)));
+  DM_RETURN_IF_ERROR(draft->OpenSession(options));
   DM_RETURN_IF_ERROR(draft->FillContext());
   return draft;
 }
 
-Status SteadyDraft::OpenSession(BenchmarkGpu& gpu) {
+Status SteadyDraft::OpenSession(const kernels::CudaSessionOptions& options) {
   const DraftShape& shape = case_.shape;
   DM_ASSIGN_OR_RETURN(auto weights,
-                      kernels::DraftWeights::Generate(case_.config, kGenerator, gpu.allocator(),
-                                                      gpu.stream().get()));
+                      kernels::DraftWeights::Generate(case_.config, kGenerator, gpu_.allocator(),
+                                                      gpu_.stream().get()));
   const std::uint64_t rows = shape.context + shape.new_rows;
   DM_ASSIGN_OR_RETURN(
       session_,
@@ -46,7 +47,7 @@ Status SteadyDraft::OpenSession(BenchmarkGpu& gpu) {
                                 .max_context = rows,
                                 .ctx_window = std::clamp<std::uint64_t>(rows, 1, kContextWindow),
                                 .gamma = shape.gamma},
-                               gpu.allocator(), gpu.cublaslt()));
+                               gpu_.allocator(), gpu_.cublaslt(), options));
   const std::uint64_t most = session_->PassRows(shape.gamma, shape.bands);
   if (shape.new_rows * shape.bands > most) {
     return InvalidArgumentError(fmt::format(
@@ -153,6 +154,7 @@ StatusOr<DraftTimes> SteadyDraft::Measure(std::size_t runs) {
   DraftTimes times;
   const auto series = [&](std::vector<double>& milliseconds,
                           StatusOr<double> (SteadyDraft::*run)()) -> Status {
+    DM_RETURN_IF_ERROR(gpu_.ResetPersistingL2());
     for (std::size_t i = 0; i < kWarmUps + runs; ++i) {
       DM_ASSIGN_OR_RETURN(const double time, (this->*run)());
       if (i >= kWarmUps) milliseconds.push_back(time);

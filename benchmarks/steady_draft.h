@@ -42,18 +42,20 @@ class SteadyDraft {
  public:
   // INVALID_ARGUMENT if the graph does not take that many new rows; the errors of the session and of
   // the allocator. `gpu` must outlive the object.
-  static StatusOr<std::unique_ptr<SteadyDraft>> Open(BenchmarkGpu& gpu, const DraftCase& c);
+  static StatusOr<std::unique_ptr<SteadyDraft>> Open(
+      BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options = {});
 
-  // INTERNAL if a run's tokens are not those of the first propose, or if one did not use the graph.
+  // Nothing persists in the L2 cache when a series begins. INTERNAL if a run's tokens are not those
+  // of the first propose, or if one did not use the graph.
   StatusOr<DraftTimes> Measure(std::size_t runs);
 
   kernels::SessionMemory memory() const { return session_->memory(); }
 
  private:
-  SteadyDraft(DraftCase c, CudaEvent before, CudaEvent behind)
-      : case_(std::move(c)), before_(std::move(before)), behind_(std::move(behind)) {}
+  SteadyDraft(BenchmarkGpu& gpu, DraftCase c, CudaEvent before, CudaEvent behind)
+      : gpu_(gpu), case_(std::move(c)), before_(std::move(before)), behind_(std::move(behind)) {}
 
-  Status OpenSession(BenchmarkGpu& gpu);
+  Status OpenSession(const kernels::CudaSessionOptions& options);
   Status FillContext();
   Status Append(std::span<const BFloat16> taps, std::uint64_t first, std::uint64_t rows);
   Status Reopen();
@@ -63,6 +65,7 @@ class SteadyDraft {
   StatusOr<double> RunQueued();
   StatusOr<double> RunPropose();
 
+  BenchmarkGpu& gpu_;
   const DraftCase case_;
   CudaEvent before_;
   CudaEvent behind_;

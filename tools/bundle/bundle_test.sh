@@ -72,6 +72,8 @@ for test in conformance/cuda/cuda_cases_test tools/commands/draft/draft_cuda_tes
   rm -f "$TEST_TMPDIR/alone"
 done
 by_hand 2 'draft_benchmark: no usable CUDA device: ' "$bundle/bin/benchmarks/draft_benchmark"
+by_hand 2 'draftmark: no usable CUDA device: ' "$bundle/bin/tools/draftmark" bench roofline # found its catalogue
+[ -s "$bundle/data/draftmark/benchmarks/pytorch_baseline.py" ] || fail "the PyTorch baseline is missing"
 by_hand 2 'operations_benchmark: no usable CUDA device: ' "$bundle/bin/benchmarks/operations_benchmark"
 # No fact of this machine gets through.
 expect 2 'run: no NVIDIA driver' env PATH="$TEST_TMPDIR:$PATH" LD_LIBRARY_PATH= DRAFTMARK_SYSTEM_FOLDERS= \

@@ -56,6 +56,35 @@ END
   echo 0123456789abcdef >"$bundle/COMMIT"
   echo 13.0 >"$bundle/CUDA"
   program bin/tools/draftmark <<'END'
+if [ "$1 $2 $3" = 'bench roofline --out' ]; then
+  shift 3
+  cat >"$1" <<'JSON'
+{
+  "schema_version": 1,
+  "passed": 1,
+  "failed": 1,
+  "works": [
+    {
+      "id": "draft/a/nb=1",
+      "outcome": "PASS",
+      "baseline": {
+        "best": "graph"
+      }
+    }
+  ],
+  "linear": [
+    {
+      "id": "linear/rows=1,n=2,k=3",
+      "outcome": "FAIL"
+    }
+  ],
+  "baseline_notes": []
+}
+JSON
+  shift
+  echo "1 passed, 1 failed ($*)"
+  exit 1
+fi
 [ "$*" = 'verify --backend cuda --format json' ] || exit 2
 [ -d "$BUILD_WORKSPACE_DIRECTORY" ] || exit 2
 cat <<'JSON'

@@ -209,9 +209,34 @@ holds 'my results/1/logs/kernels.first_test.log' 'arguments: --gtest_output=xml:
 [ ! -e "$base/here/my results/1/unfinished" ] || fail "unfinished files are left"
 
 set_up default_folder
-start bench
+start bench --only first_benchmark
 ended 0 '2 passed, 0 failed, 0 skipped'
 well_formed "$(cd "$base/here" && ls -d results-2*)"
+
+# The musts of a roofline are cases.
+set_up roofline
+start bench --out results
+ended 1 '3 passed, 1 failed, 0 skipped'
+well_formed results
+holds results/junit.xml '<testcase name="draft/a/nb=1" classname="draftmark_roofline"></testcase>'
+holds results/junit.xml '<testcase name="linear/rows=1,n=2,k=3" classname="draftmark_roofline"><failure message="FAIL"/>'
+start bench --only draftmark_roofline --out alone -- --no-baseline --runs 7
+ended 1 '1 passed, 1 failed, 0 skipped'
+holds alone/logs/draftmark_roofline.log '(--no-baseline --runs 7)'
+# A missed must is no reason to leave results out.
+for folder in results alone; do
+  holds $folder/summary.json '{"name": "draftmark_roofline", "passed": 1, "failed": 1, "skipped": 0, "exit_code": 1, '
+  holds $folder/bench/draftmark_roofline.json '"linear/rows=1,n=2,k=3"'
+  [ ! -e "$base/here/$folder/unfinished" ] || fail "unfinished files are left"
+done
+! grep -q '"problem": "[^"]' "$base/here/alone/summary.json" || fail "a missed must counts as a program that broke"
+[ ! -s "$base/stderr" ] || fail "stderr is not empty"
+
+set_up roofline_refused
+start bench --out both -- --no-baseline
+refused 'options behind -- need --only TEXT'
+start conformance --only draftmark_roofline --out none
+refused 'no program'"'"'s name holds "draftmark_roofline"'
 
 set_up by_a_link
 ln -s "$bundle/run" "$base/a link"
@@ -251,7 +276,7 @@ refused 'options behind -- need --only TEXT'
 [ ! -e "$base/here/results" ] || fail "made a folder"
 start conformance --only draftmark --out results -- --gtest_filter=A
 refused 'draftmark_verify takes no options behind --'
-start bench --out results -- --benchmark_filter=a
+start bench --only benchmark --out results -- --benchmark_filter=a
 ended 0 '2 passed, 0 failed, 0 skipped'
 
 set_up options_for_one_of_two
@@ -293,7 +318,7 @@ set_up last_words
 printf 'printf "no\n\\"such\\" \303 draft\n\n" >&2
 exit 2
 ' | program bin/first_benchmark
-start bench --out results
+start bench --only benchmark --out results
 ended 1 '0 passed, 1 failed, 0 skipped'
 well_formed results
 grep -q '^FAIL first_benchmark: .* results: "such"  draft; see ' "$base/stderr" || fail "the last line is not told"
@@ -338,13 +363,13 @@ ended 1 '14 passed, 1 failed, 2 skipped'
 
 set_up failed_benchmark
 sed -i 's|"real_time": 2.0|"error_occurred": true,\n      "error_message": "no \\"kernel\\""|' "$bundle/bin/first_benchmark"
-start bench --out results
+start bench --only benchmark --out results
 ended 1 '1 passed, 1 failed, 0 skipped'
 well_formed results
 
 set_up no_benchmarks
 echo 'echo "Failed to match any benchmarks against regex: x" >&2' | program bin/first_benchmark
-start bench --out results
+start bench --only benchmark --out results
 ended 1 '0 passed, 1 failed, 0 skipped'
 
 # No half-written results.
