@@ -43,11 +43,15 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 }
 
 // Waits for the child to end; kills its group at the deadline.
-ChildResult WaitFor(pid_t child, double seconds) {
+StatusOr<ChildResult> WaitFor(pid_t child, double seconds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   ChildResult result;
   int status = 0;
-  while (waitpid(child, &status, result.timed_out ? 0 : WNOHANG) != child) {
+  while (true) {
+    const pid_t ended = waitpid(child, &status, result.timed_out ? 0 : WNOHANG);
+    if (ended == child) break;
+    // Where SIGCHLD is ignored nobody learns how it ended.
+    if (ended < 0 && errno != EINTR) return ErrnoStatus(errno, "wait for", "a program");
     if (std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kPoll);
     } else {
@@ -97,12 +101,12 @@ StatusOr<ChildResult> RunChild(const std::vector<std::string>& arguments,
     read_bytes = read(failure[0], &exec_error, sizeof exec_error);
   } while (read_bytes < 0 && errno == EINTR);
   close(failure[0]);
-  ChildResult result = WaitFor(child, options.seconds);
+  StatusOr<ChildResult> result = WaitFor(child, options.seconds);
   if (read_bytes == sizeof exec_error) {
     const std::string place = options.directory.empty() ? "" : " in " + options.directory;
     return ErrnoStatus(exec_error, "start", arguments.front() + place);
   }
-  result.output = Tail(output.get());
+  if (result.ok()) result->output = Tail(output.get());
   return result;
 }
 

@@ -29,7 +29,7 @@ struct ChildResult {
 
 // `arguments` begin with the program. NOT_FOUND if there is no such program or folder, UNAVAILABLE
 // if it cannot be started; RESOURCE_EXHAUSTED if there is no place for its output or for another
-// process.
+// process; INTERNAL if this program ignores SIGCHLD, so that nobody learns how it ended.
 StatusOr<ChildResult> RunChild(const std::vector<std::string>& arguments,
                                const ChildOptions& options);
 

@@ -1,6 +1,7 @@
 #include "benchmarks/roofline/child_process.h"
 
 #include <chrono>
+#include <csignal>
 #include <string>
 
 #include "src/base/status_matchers.h"
@@ -66,6 +67,13 @@ TEST(ChildProcessTest, IsKilledWhenItsTimeIsUp) {
   EXPECT_EQ(child.exit_code, 128 + 9);
   EXPECT_EQ(child.output, "begun\n");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST(ChildProcessTest, AnEndThatNobodySeesIsAnError) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const Status status = Shell("true", 1).status();
+  std::signal(SIGCHLD, before);
+  EXPECT_THAT(status, StatusIs(StatusCode::kInternal, HasSubstr("cannot wait for a program")));
 }
 
 TEST(LastLineTest, IsTheLastWithText) {

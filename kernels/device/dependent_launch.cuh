@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +26,8 @@ inline int DeviceAttribute(cudaDeviceAttr attribute) {
   return ok ? value : 0;
 }
 
-// `cluster`: blocks of a cluster along x; more than one on sm_90 and later only.
+// `cluster`: blocks of a cluster along x; more than one on sm_90 and later only. What the launch was
+// answered, under the operation's name. Thread-safe.
 template <typename... Parameters, typename... Arguments>
 Status LaunchDependentClusters(std::string_view operation, void (*kernel)(Parameters...), dim3 grid,
                                dim3 block, std::size_t shared_bytes, unsigned cluster,
@@ -45,8 +47,11 @@ Status LaunchDependentClusters(std::string_view operation, void (*kernel)(Parame
     attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
     attributes[config.numAttrs++].val.clusterDim = {cluster, 1, 1};
   }
-  return CudaStatus(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
-                    operation);
+  const cudaError_t error =
+      cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+  if (error == cudaSuccess) return OkStatus();
+  (void)cudaGetLastError();  // not the next launch's
+  return CudaStatus(error, "launch of " + std::string(operation));
 }
 
 template <typename... Parameters, typename... Arguments>

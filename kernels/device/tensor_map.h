@@ -20,6 +20,7 @@ struct TensorMapShape {
 
 // Of BF16 in the 128-byte swizzle; what lies outside of the sizes reads as zero. The address is a
 // multiple of 16. UNAVAILABLE if the driver does not know tensor maps, INTERNAL if it refuses this one.
+// Thread-safe.
 Status MakeTensorMap(const BFloat16* tensor, const TensorMapShape& shape, CUtensorMap& map);
 
 }  // namespace draftmark::kernels

@@ -1,6 +1,6 @@
 // Matrix products of a warpgroup (sm_90a): m64nNk16, BF16 with FP32 sums, operands in shared memory
-// described by 64-bit words. On other architectures the functions do nothing; their callers are not
-// launched there.
+// described by 64-bit words; here N 8 and 16 (those of attention: sm90_attention_products.cuh). On
+// other architectures the functions do nothing; their callers are not launched there.
 //
 // A warpgroup is four neighbouring warps, the first of which has a number divisible by four. Sums of
 // lane l of its warp w, with g = l / 4 and t = l % 4, as float[N / 8][4]: [j][0], [j][1] are row
@@ -92,80 +92,6 @@ __device__ __forceinline__ void WarpgroupMultiply(float (&sums)[2][4], std::uint
       "}\n"
       : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
         "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3])
-      : "l"(a), "l"(b), "r"(static_cast<int>(add))
-      : "memory");
-#endif
-}
-__device__ __forceinline__ void WarpgroupMultiply(float (&sums)[4][4], std::uint64_t a,
-                                                  std::uint64_t b, bool add) {
-#if DM_WARPGROUP
-  asm volatile(
-      "{\n"
-      ".reg .pred add;\n"
-      "setp.ne.b32 add, %18, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, %16, %17, add, 1, "
-      "1, 0, 0;\n"
-      "}\n"
-      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
-        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
-        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
-        "+f"(sums[3][3])
-      : "l"(a), "l"(b), "r"(static_cast<int>(add))
-      : "memory");
-#endif
-}
-__device__ __forceinline__ void WarpgroupMultiply(float (&sums)[8][4], std::uint64_t a,
-                                                  std::uint64_t b, bool add) {
-#if DM_WARPGROUP
-  asm volatile(
-      "{\n"
-      ".reg .pred add;\n"
-      "setp.ne.b32 add, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
-      "%30, %31}, %32, %33, add, 1, 1, 0, 0;\n"
-      "}\n"
-      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
-        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
-        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
-        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
-        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
-        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
-        "+f"(sums[7][2]), "+f"(sums[7][3])
-      : "l"(a), "l"(b), "r"(static_cast<int>(add))
-      : "memory");
-#endif
-}
-__device__ __forceinline__ void WarpgroupMultiply(float (&sums)[16][4], std::uint64_t a,
-                                                  std::uint64_t b, bool add) {
-#if DM_WARPGROUP
-  asm volatile(
-      "{\n"
-      ".reg .pred add;\n"
-      "setp.ne.b32 add, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
-      "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
-      "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
-      "%58, %59, %60, %61, %62, %63}, %64, %65, add, 1, 1, 0, 0;\n"
-      "}\n"
-      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
-        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
-        "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]),
-        "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
-        "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
-        "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
-        "+f"(sums[7][2]), "+f"(sums[7][3]), "+f"(sums[8][0]), "+f"(sums[8][1]), "+f"(sums[8][2]),
-        "+f"(sums[8][3]), "+f"(sums[9][0]), "+f"(sums[9][1]), "+f"(sums[9][2]), "+f"(sums[9][3]),
-        "+f"(sums[10][0]), "+f"(sums[10][1]), "+f"(sums[10][2]), "+f"(sums[10][3]),
-        "+f"(sums[11][0]), "+f"(sums[11][1]), "+f"(sums[11][2]), "+f"(sums[11][3]),
-        "+f"(sums[12][0]), "+f"(sums[12][1]), "+f"(sums[12][2]), "+f"(sums[12][3]),
-        "+f"(sums[13][0]), "+f"(sums[13][1]), "+f"(sums[13][2]), "+f"(sums[13][3]),
-        "+f"(sums[14][0]), "+f"(sums[14][1]), "+f"(sums[14][2]), "+f"(sums[14][3]),
-        "+f"(sums[15][0]), "+f"(sums[15][1]), "+f"(sums[15][2]), "+f"(sums[15][3])
       : "l"(a), "l"(b), "r"(static_cast<int>(add))
       : "memory");
 #endif

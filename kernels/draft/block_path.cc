@@ -193,6 +193,8 @@ Status BlockPath::Attend(std::uint64_t layer) {
     args.slot_positions = p_.scratch.position_ids.get();
     args.rows = Signed(slots);
     args.table = Signed((slots + kCacheBlockRows - 1) / kCacheBlockRows);
+    // Hopper's kernels copy whole cache blocks; the row buffers may end within one.
+    args.generic = true;
   }
   return LaunchPagedAttention(args, p_.stream);
 }

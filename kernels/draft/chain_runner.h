@@ -1,5 +1,5 @@
 // Collects the steps of streaming chains (kernels/stream_chain) and launches as many at once as may
-// follow each other in one kernel.
+// follow each other in one kernel. Errors are those of the launchers; for one thread.
 #ifndef DRAFTMARK_KERNELS_DRAFT_CHAIN_RUNNER_H_
 #define DRAFTMARK_KERNELS_DRAFT_CHAIN_RUNNER_H_
 

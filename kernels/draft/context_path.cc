@@ -39,8 +39,9 @@ Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageT
   BFloat16* const fused = parts.scratch.fused_kv_out.get();
   BFloat16* const keys = parts.scratch.mlp_intermediate.get();
   const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
-  // For the stages only, where nothing else lies as yet.
-  BFloat16* const normed = stage_taps != nullptr ? parts.scratch.logits.get() : nullptr;
+  // For the stages only. Nothing else lies there as yet, and a pass has no more rows than the row
+  // buffers (PrecomputeBorrows); a small vocabulary's logits would not hold them.
+  BFloat16* const normed = stage_taps != nullptr ? parts.scratch.stream_buf.get() : nullptr;
 
   StreamLinear fc = {.x = pass.taps, .rows = Signed(pass.rows), .k = Signed(c.tap_width())};
   fc.parts[0] = {parts.weights.fc, nullptr, projected, Signed(c.hidden_size)};

@@ -46,10 +46,11 @@ struct CudaSessionOptions {
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
   bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs
   bool graphs = true;  // false: every propose launches kernel by kernel
-  // Kernels for this device where they fit: on sm_90 streaming chains (kernels/stream_chain; up to 16
-  // rows, a cache) and attention in clusters. A chain needs all SMs at once: two sessions with chains
-  // must not run at the same time. False: one kernel for each step, the same on every device.
-  bool fast = true;
+  // Kernels for this device where they fit: on sm_90, with a cache, streaming chains (up to 16 rows;
+  // kernels/stream_chain) and attention in clusters. A chain needs all SMs at once: two sessions with
+  // chains must not run at the same time. False: one kernel for each step, the same on every device.
+  // Not the default as yet: whole drafts in chains have not been judged stage by stage on a GPU.
+  bool fast = false;
 };
 
 // Bytes of device memory by purpose; each is what the ledger shows under its tags.

@@ -14,18 +14,22 @@
 // The rows may also be all that there is: context and block in row buffers, with the buffers as the
 // pool, a table of 0, 1, 2, ... and records {rows, 0, position of the first block row - context
 // rows}. With gaps the block rows alone are right then, the others stand at no position of theirs.
+// Buffers that end within a block of 16 rows need `generic`.
 //
 // The kernel reads the records when it starts, so a replay sees new values. The launch's shape does
 // not depend on kv_len. It may begin before the kernel in front of it has ended, and waits for it
-// before it reads or writes (kernels/device/dependent_launch.cuh).
+// before it writes, or reads anything but records: those must have been complete when that one was
+// launched (kernels/device/dependent_launch.cuh).
 //
 // Whole Hopper GPUs have kernels of their own for d 64 and 128 (PagedAttentionTraits::Hopper). Either
 // way a band has the same bits in every run, alone and among others; the bits of the two differ.
 //
 // Scores, softmax and sums are FP32. Products run on tensor cores; a probability enters them as the
 // sum of two BF16 numbers, which keeps 16 bits of it. A sink joins the denominator only. A row that
-// sees nothing gives 0. Keys from kv_len on are not read, nor blocks behind the table's end; block
-// ids in use must lie in the pool. A masked key has the weight 0, and its value must be finite.
+// sees nothing gives 0. Keys from kv_len on count for nothing, whatever they hold: the kernels of
+// every GPU do not read them, Hopper's copy the rest of the last key's block. Blocks behind the table's
+// end are not read; block ids in use must lie in the pool. A masked key has the weight 0, and its value
+// must be finite.
 //
 // INVALID_ARGUMENT for sizes, pointers or a workspace that cannot be (d up to 256). Common rules of
 // launchers: kernels/device/arguments.h. Thread-safe.

@@ -339,6 +339,11 @@ TEST_F(StreamHeadsTest, ArgumentsAreChecked) {
   heads = good;
   heads.partner = heads.d;
   refused(heads, "pairs lie in the head");
+  heads.partner = INT64_MAX;
+  refused(heads, "pairs lie in the head");
+  heads = good;
+  heads.heads = INT64_MAX;
+  refused(heads, "expected heads in [1, 2147483647]");
   heads = good;
   heads.pool = pool.data();
   heads.pool_slots = kPoolSlots;

@@ -113,8 +113,8 @@ struct ChainMemory {
     std::uint64_t sent[2];  // the other block's sums of a tile have come
   };
 
-  // The steps' own copy here: those of the arguments are read through a cache of constants that takes
-  // a microsecond for what it does not hold, while memory is busy.
+  // The steps' own copy here: those of the arguments are read through a cache of constants, which every
+  // role of the block would fill with its own part.
   const StreamStep* steps;
   unsigned char* ring;
   unsigned char* rows;

@@ -109,7 +109,7 @@ std::int64_t CostOf(const StreamLinear& step, const Cut& cut) {
   const std::int64_t row_bytes = Traits::kMostRows * columns * 2;
   const bool stays = row_bytes <= Traits::kAllRowBytes;
   return OutputsOf(cut) * (IsPair(step) ? 2 : 1) * columns * 2 +
-         row_bytes * (stays ? 1 : cut.of_unit) + cut.of_unit * 1024 * cut.split;
+         row_bytes * (stays ? 1 : cut.of_unit) + std::int64_t{cut.of_unit} * 1024 * cut.split;
 }
 
 Cut CutOf(const StreamLinear& step, std::int64_t blocks) {
@@ -175,11 +175,16 @@ Status Check(const StreamLinear& step) {
 }
 
 Status CheckHeads(const StreamHeads& heads) {
-  return ArgumentCheck("stream_chain, heads")
-      .Size("rows", heads.rows)
+  ArgumentCheck check("stream_chain, heads");
+  check.Size("rows", heads.rows)
       .Size("heads", heads.heads)
       .Size("d", heads.d, 1, Traits::kMostHeadDim)
-      .Size("x_stride", heads.x_stride, heads.heads * heads.d)
+      .Rule(heads.frequency == nullptr || (heads.rotary >= 0 && heads.rotary <= heads.d &&
+                                           heads.partner >= 0 && heads.partner <= heads.d),
+            "pairs lie in the head");
+  // Products of sizes and their sums fit from here on.
+  if (!check.status().ok()) return check.status();
+  return check.Size("x_stride", heads.x_stride, heads.heads * heads.d)
       .Pointer("x", heads.x)
       .Rule(heads.frequency == nullptr || heads.positions != nullptr, "RoPE has positions")
       .Rule(heads.frequency == nullptr || heads.rotary / 2 + heads.partner <= heads.d,

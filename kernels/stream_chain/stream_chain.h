@@ -32,14 +32,15 @@
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: more than
 // 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more than 8 steps or 24
-// heads, no rows. UNIMPLEMENTED where the device is no sm_90. Other rules of launchers:
-// kernels/device/arguments.h. Thread-safe.
+// heads, no rows. UNIMPLEMENTED where the device is no sm_90; those of MakeTensorMap. Other rules of
+// launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/device/slots.h"
@@ -114,7 +115,8 @@ class StreamChain {
   std::vector<Step> steps_;
 };
 
-// Parts of the rows' sums of squares that a step leaves: one for each block. 0 without a device.
+// Parts of the rows' sums of squares that a step leaves: one for each block. 0 where the kernel
+// cannot run.
 std::int64_t StreamChainRowParts();
 
 // Whether the kernel takes sizes and addresses, and the current device the kernel.

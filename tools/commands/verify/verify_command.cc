@@ -202,10 +202,11 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
                    "without a cache), or all three in turn. Default: v2")
       ->check(CLI::IsMember({"v1", "v2", "contiguous", "all"}));
   command
-      ->add_option("--path", options->backend.path,
-                   "With --backend cuda: fast, kernels for the device where they fit, or simple, "
-                   "one kernel for each step on every device. Default: fast")
-      ->check(CLI::IsMember({"fast", "simple"}));
+      ->add_option(
+          "--path", options->backend.path,
+          "With --backend cuda: simple, one kernel for each step on every device, or fast, "
+          "kernels for the device where they fit. Default: simple")
+      ->check(CLI::IsMember({"simple", "fast"}));
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout")
       ->check(IsNotEmpty);
   CLI::Option* const file = command

@@ -229,7 +229,7 @@ TEST(VerifyCommandTest, OptionsThatBelongToOneBackend) {
   const CommandResult scratch = Verify({kGolden + "/drafter/dflash_yarn", "--scratch", "v2"});
   EXPECT_EQ(scratch.code, 2);
   EXPECT_EQ(scratch.err, "draftmark: --scratch: only --backend cuda runs on a scratch\n");
-  const CommandResult path = Verify({kGolden + "/drafter/dflash_yarn", "--path", "simple"});
+  const CommandResult path = Verify({kGolden + "/drafter/dflash_yarn", "--path", "fast"});
   EXPECT_EQ(path.code, 2);
   EXPECT_EQ(path.err, "draftmark: --path: only --backend cuda has a fast and a simple one\n");
 }

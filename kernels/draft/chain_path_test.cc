@@ -1,0 +1,98 @@
+// Drafters whose widths streaming chains take (multiples of 64; the other variants' are none), on the
+// fast path against the simple one, by graph against launches kernel by kernel, and with stages (where
+// every step is a launch of its own) against without. Where the device has no chains both paths are the
+// same, and the test says little.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/draft/testing/draft_test.h"
+#include "kernels/draft/testing/random_driver.h"
+#include "src/compare/comparison.h"
+#include "src/compare/ulp.h"
+
+namespace draftmark::kernels {
+namespace {
+
+DraftVariant Widened(const std::string& name) {
+  DraftVariant variant = DraftVariantOf(name);
+  variant.name += "_wide";
+  DrafterConfig& c = variant.config;
+  c.hidden_size = 128;
+  c.target_hidden_size = 64;
+  c.head_dim = 64;
+  c.intermediate_size = 320;
+  c.vocab_size = 101;  // no multiple of 8
+  if (c.conv_kernel_size > 0) c.conv_group_size = 16;
+  return variant;
+}
+
+class ChainPathTest : public DraftTest, public ::testing::WithParamInterface<std::string> {
+ protected:
+  // Two bands of up to 8 rows are no more than a chain takes.
+  static constexpr std::uint64_t kBands = 2;
+
+  // T4's bounds (spec/drafter.md section 10).
+  static void ExpectNear(const Stages& expected, const Stages& got) {
+    ASSERT_EQ(expected.size(), got.size());
+    for (const auto& [key, values] : expected) {
+      const auto found = got.find(key);
+      ASSERT_TRUE(found != got.end()) << key.second;
+      ASSERT_EQ(found->second.size(), values.size()) << key.second;
+      const bool layer = key.second.ends_with(".output");
+      if (!layer && key.second != "logits") continue;
+      const Comparison c = Compare({values.size()}, values, found->second, UlpUnit::kBf16);
+      EXPECT_LE(c.relative_l2, layer ? 2e-2 : 2.5e-2) << key.second << " " << DescribeWorst(c);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Variants, ChainPathTest, ::testing::ValuesIn(DraftVariantNames()),
+                         [](const auto& run) { return run.param; });
+
+TEST_P(ChainPathTest, IsNearTheSimplePath) {
+  const DraftVariant variant = Widened(GetParam());
+  for (const std::uint64_t version : {1, 2}) {
+    const SessionLimits limits = SmallLimits(version == 1 ? 1 : kBands);
+    const auto fast =
+        Open(variant, limits, {.scratch_version = version, .fast = true}, Products::kOwn);
+    const auto simple = Open(variant, limits, {.scratch_version = version}, Products::kOwn);
+    std::int32_t rows = 0;
+    for (const std::int32_t more : {9, 3, 16}) {
+      for (CudaDraftSession* const session : {fast.get(), simple.get()}) {
+        ASSERT_THAT(AppendRows(*session, variant.config, 0, 3, rows, more), IsOk());
+      }
+      rows += more;
+      const std::vector<BlockRequest> block = {Block(variant.config, 0, 5, rows, 7)};
+      SCOPED_TRACE("version " + std::to_string(version) + ", rows " + std::to_string(rows));
+      ExpectNear(StagesOf(*simple, block), StagesOf(*fast, block));
+    }
+  }
+}
+
+TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
+  const DraftVariant variant = Widened(GetParam());
+  const SessionLimits limits = SmallLimits(kBands);
+  const auto graphs = Open(variant, limits, {.fast = true}, Products::kOwn);
+  const auto eager = Open(variant, limits, {.graphs = false, .fast = true}, Products::kOwn);
+  const auto staged = Open(variant, limits, {.graphs = false, .fast = true}, Products::kOwn);
+  for (const auto* const session : {&graphs, &eager, &staged}) ClearPools(**session);
+  RandomDriver driver(variant.config, limits, graphs->plan(), 17);
+  for (int i = 0; i < 100; ++i) {
+    const DraftStep& step = driver.Next();
+    SCOPED_TRACE("step " + std::to_string(i));
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> expected, RunStep(*eager, step));
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> got, RunStep(*graphs, step));
+    ASSERT_EQ(DifferenceOf(expected, got), "");
+    ASSERT_THAT(ApplyChanges(*staged, step), IsOk());
+    StageCollector collector;
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<BlockResult> shown,
+                            staged->Propose(step.requests, &collector));
+    ASSERT_EQ(DifferenceOf(expected, shown), "");
+  }
+  EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*graphs));
+  EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*staged));
+}
+
+}  // namespace
+}  // namespace draftmark::kernels
