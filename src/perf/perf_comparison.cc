@@ -1,0 +1,133 @@
+#include "src/perf/perf_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/perf/mann_whitney.h"
+
+namespace draftmark {
+namespace {
+
+Status UnitError(const std::string& field, const std::string& found, const std::string& other_field,
+                 const std::string& expected) {
+  return DataLossError(
+      fmt::format("{}: expected {} as in {}, found {}", field, expected, other_field, found));
+}
+
+Status AddReport(const BenchmarkReport& report, bool assumed,
+                 std::map<std::string, std::size_t>& index, PerfSide& side) {
+  for (const BenchmarkCase& found : report.cases) {
+    const auto [at, is_new] = index.emplace(found.name, side.cases.size());
+    if (is_new) side.cases.push_back({.name = found.name});
+    PerfCaseRuns& runs = side.cases[at->second];
+    if (runs.failure.empty()) runs.failure = found.failure;
+    if (found.seconds.empty()) continue;
+    if (runs.unit.empty()) {
+      runs.unit = found.unit;
+      runs.unit_field = found.unit_field;
+    }
+    if (runs.unit != found.unit) {
+      return UnitError(found.unit_field, found.unit, runs.unit_field, runs.unit);
+    }
+    if (assumed) {
+      for (const double seconds : found.seconds) runs.runs.push_back(RunValueOf({seconds}));
+    } else {
+      runs.runs.push_back(RunValueOf(found.seconds));
+    }
+    if (runs.runs.size() > kMostRuns) {
+      return InvalidArgumentError(fmt::format("{}: benchmarks: {} has more than {} runs",
+                                              report.source, found.name, kMostRuns));
+    }
+  }
+  return OkStatus();
+}
+
+std::vector<double> ValuesOf(const std::vector<RunValue>& runs) {
+  std::vector<double> values;
+  for (const RunValue& run : runs) values.push_back(run.value);
+  return values;
+}
+
+PerfCase JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
+                   const JudgeOptions& options) {
+  PerfCase judged{.name = base.name,
+                  .reason = base.failure.empty() ? next.failure : base.failure,
+                  .judgement = {},
+                  .base = base.runs,
+                  .next = next.runs,
+                  .unit = base.unit.empty() ? next.unit : base.unit};
+  if (!judged.reason.empty()) return judged;
+  judged.judgement = Judge(ValuesOf(base.runs), ValuesOf(next.runs), options);
+  judged.verdict = judged.judgement->verdict;
+  judged.reason = judged.judgement->reason;
+  return judged;
+}
+
+const PerfCaseRuns* Find(const PerfSide& side, const std::map<std::string, std::size_t>& index,
+                         const std::string& name) {
+  const auto at = index.find(name);
+  return at == index.end() ? nullptr : &side.cases[at->second];
+}
+
+std::map<std::string, std::size_t> IndexOf(const PerfSide& side) {
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < side.cases.size(); ++i) index.emplace(side.cases[i].name, i);
+  return index;
+}
+
+}  // namespace
+
+StatusOr<PerfSide> CollectSide(const std::vector<BenchmarkReport>& reports) {
+  PerfSide side;
+  side.reports = reports.size();
+  if (reports.size() == 1) {
+    side.assumed = std::any_of(reports[0].cases.begin(), reports[0].cases.end(),
+                               [](const BenchmarkCase& c) { return c.seconds.size() > 1; });
+  }
+  std::map<std::string, std::size_t> index;
+  for (const BenchmarkReport& report : reports) {
+    DM_RETURN_IF_ERROR(AddReport(report, side.assumed, index, side));
+  }
+  return side;
+}
+
+StatusOr<PerfComparison> ComparePerf(const PerfSide& base, const PerfSide& next,
+                                     const JudgeOptions& options,
+                                     const std::vector<std::string>& only) {
+  const std::map<std::string, std::size_t> base_index = IndexOf(base);
+  const std::map<std::string, std::size_t> next_index = IndexOf(next);
+  const auto wanted = [&](const std::string& name) {
+    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  };
+  PerfComparison compared;
+  for (const PerfCaseRuns& base_case : base.cases) {
+    if (!wanted(base_case.name)) continue;
+    const PerfCaseRuns* const next_case = Find(next, next_index, base_case.name);
+    if (next_case == nullptr) {
+      compared.only_base.push_back(base_case.name);
+      continue;
+    }
+    if (!base_case.unit.empty() && !next_case->unit.empty() && base_case.unit != next_case->unit) {
+      return UnitError(next_case->unit_field, next_case->unit, base_case.unit_field,
+                       base_case.unit);
+    }
+    compared.cases.push_back(JudgeCase(base_case, *next_case, options));
+  }
+  for (const PerfCaseRuns& next_case : next.cases) {
+    if (wanted(next_case.name) && Find(base, base_index, next_case.name) == nullptr) {
+      compared.only_next.push_back(next_case.name);
+    }
+  }
+  for (const Verdict verdict :
+       {Verdict::kFaster, Verdict::kUnclear, Verdict::kInvalid, Verdict::kSlower}) {
+    if (std::any_of(compared.cases.begin(), compared.cases.end(),
+                    [&](const PerfCase& c) { return c.verdict == verdict; })) {
+      compared.verdict = verdict;
+    }
+  }
+  return compared;
+}
+
+}  // namespace draftmark

@@ -1,0 +1,65 @@
+// Two sides of benchmark reports, case by case, judged by verdict.h.
+//
+//   DM_ASSIGN_OR_RETURN(const PerfSide base, CollectSide(base_reports));
+//   DM_ASSIGN_OR_RETURN(const PerfSide next, CollectSide(next_reports));
+//   DM_ASSIGN_OR_RETURN(const PerfComparison compared, ComparePerf(base, next, {}));
+//   compared.verdict;   // of all cases together
+//
+// One report is one run, and its repetitions are that run's samples. Pure, thread-safe.
+#ifndef DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
+#define DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/perf/google_benchmark.h"
+#include "src/perf/run_value.h"
+#include "src/perf/verdict.h"
+
+namespace draftmark {
+
+struct PerfCaseRuns {
+  std::string name = {};
+  std::vector<RunValue> runs = {};  // seconds
+  std::string unit = {};            // empty where every run failed
+  std::string unit_field = {};      // BenchmarkCase
+  std::string failure = {};         // the first; empty: none
+};
+
+struct PerfSide {
+  std::vector<PerfCaseRuns> cases;  // by first appearance
+  std::size_t reports = 0;
+  // The side is one report with repetitions, and each repetition was taken for a run. They share
+  // their process's offset, so false alarms are to be expected (page: 5 to 33 in 100).
+  bool assumed = false;
+};
+
+// Errors: a case changes its unit; a case has more than kMostRuns.
+StatusOr<PerfSide> CollectSide(const std::vector<BenchmarkReport>& reports);
+
+struct PerfCase {
+  std::string name;
+  Verdict verdict = Verdict::kInvalid;
+  std::string reason;                  // of unclear and invalid
+  std::optional<Judgement> judgement;  // none where the benchmark failed
+  std::vector<RunValue> base, next;    // seconds
+  std::string unit;
+};
+
+struct PerfComparison {
+  std::vector<PerfCase> cases;  // of both sides, in base's order
+  std::vector<std::string> only_base, only_next;
+  // Slower if a case is, else invalid, else unclear, else faster if a case is, else same.
+  Verdict verdict = Verdict::kSame;
+};
+
+// `only` names the cases to compare; empty: all. Error: the sides' units of a case differ.
+StatusOr<PerfComparison> ComparePerf(const PerfSide& base, const PerfSide& next,
+                                     const JudgeOptions& options,
+                                     const std::vector<std::string>& only = {});
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_

@@ -1,0 +1,13 @@
+#include "tools/commands/perf/perf_command.h"
+
+#include "tools/commands/perf/compare_command.h"
+
+namespace draftmark {
+
+void AddPerfCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* const perf = app.add_subcommand("perf", "Judge whether benchmarks got slower");
+  perf->require_subcommand(1);
+  AddCompareCommand(*perf, context);
+}
+
+}  // namespace draftmark
