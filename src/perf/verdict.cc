@@ -96,8 +96,6 @@ Judgement Judge(std::span<const double> base, std::span<const double> next,
   judged.shift = bootstrap.Central(kShiftConfidence);
   judged.same = bootstrap.Central(kSameConfidence);
   judged.variation = PooledVariation(base, next);
-  judged.detectable = DetectableShift(judged.variation, base.size(), next.size(), options.floor);
-
   const std::size_t runs = std::min(base.size(), next.size());
   if (runs < kFewestRuns) {
     judged.add_runs = kFirstLookRuns - runs;
@@ -105,6 +103,7 @@ Judgement Judge(std::span<const double> base, std::span<const double> next,
                                 base.size(), next.size(), kFewestRuns, kFirstLookRuns);
     return judged;
   }
+  judged.detectable = DetectableShift(judged.variation, base.size(), next.size(), options.floor);
   if (judged.variation > kInvalidVariation) {
     judged.verdict = Verdict::kInvalid;
     judged.reason = fmt::format("too noisy: run values spread by {:.2f} %, above {:.1f} %",

@@ -82,7 +82,7 @@ struct Judgement {
   Interval shift;  // kShiftConfidence, of the ratio
   Interval same;   // kSameConfidence
   double variation = 0;
-  double detectable = 0;  // see DetectableShift
+  double detectable = 0;  // see DetectableShift; 0: too few runs to find anything
 };
 
 // 1 to kMostRuns values above 0 on each side.

@@ -138,6 +138,7 @@ TEST_F(CompareCommandTest, UnclearIs3) {
   EXPECT_EQ(few.code, 3);
   EXPECT_THAT(few.out, HasSubstr("UNCLEAR draft/a"));
   EXPECT_THAT(few.out, HasSubstr("\n  6+6 runs; at least 7 a side are needed, 10 are usual\n"));
+  EXPECT_THAT(few.out, HasSubstr(", runs 6+6, detects nothing, "));
   const CommandResult between =
       Compare({Side("b", 100, 10, 0.008), Side("n", 101.3, 10, 0.008), "--look", "second"});
   EXPECT_EQ(between.code, 3);

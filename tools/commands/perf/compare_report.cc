@@ -35,11 +35,12 @@ std::string NumbersText(const CompareReport& report, const PerfCase& judged) {
   const Judgement& j = *judged.judgement;
   const double units = UnitsPerSecond(judged.unit);
   return fmt::format(
-      "ratio {:.4f} (99.8 % CI {:.4f} to {:.4f}), p {:.2g}, runs {}+{}{}, detects {:.1f} %, "
+      "ratio {:.4f} (99.8 % CI {:.4f} to {:.4f}), p {:.2g}, runs {}+{}{}, detects {}, "
       "{:.5g} -> {:.5g} {} (medians {:.5g} -> {:.5g})",
       j.ratio, j.shift.low, j.shift.high, j.p, judged.base.size(), judged.next.size(),
-      report.base_assumed || report.next_assumed ? " (runs: assumed)" : "", j.detectable * 100,
-      j.base * units, j.next * units, judged.unit, MedianOfMedians(judged.base) * units,
+      report.base_assumed || report.next_assumed ? " (runs: assumed)" : "",
+      j.detectable > 0 ? fmt::format("{:.1f} %", j.detectable * 100) : "nothing", j.base * units,
+      j.next * units, judged.unit, MedianOfMedians(judged.base) * units,
       MedianOfMedians(judged.next) * units);
 }
 
@@ -64,7 +65,7 @@ OrderedJson CaseJson(const CompareReport& report, const PerfCase& judged) {
     json["ci_95"] = {j.same.low, j.same.high};
     json["p"] = j.p;
     json["variation"] = j.variation;
-    json["detectable_shift"] = j.detectable;
+    if (j.detectable > 0) json["detectable_shift"] = j.detectable;
     json["add_runs"] = j.add_runs;
   }
   json["reproduce"] = Reproduce(report, judged);
