@@ -54,8 +54,8 @@ TEST(ChainsOfTest, HoldEveryCallInItsOrder) {
     for (const kernels::StreamChain::Step& step : chain.steps()) {
       SCOPED_TRACE(i);
       EXPECT_THAT(step.heads, IsEmpty());
-      ASSERT_EQ(step.linear.size(), 1u);
-      const kernels::StreamLinear& linear = step.linear.front();
+      ASSERT_TRUE(step.linear.has_value());
+      const kernels::StreamLinear& linear = *step.linear;
       EXPECT_EQ(linear.x, calls[i].x);
       EXPECT_EQ(linear.rows, 16);
       EXPECT_EQ(linear.k, 128);

@@ -26,6 +26,12 @@ inline int DeviceAttribute(cudaDeviceAttr attribute) {
   return ok ? value : 0;
 }
 
+// The current device's compute capability as in sm_90: 90.
+inline int DeviceArch() {
+  return DeviceAttribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+         DeviceAttribute(cudaDevAttrComputeCapabilityMinor);
+}
+
 // `cluster`: blocks of a cluster along x; more than one on sm_90 and later only. What the launch was
 // answered, under the operation's name. Thread-safe.
 template <typename... Parameters, typename... Arguments>

@@ -64,35 +64,35 @@ __device__ __forceinline__ void Settle(float (&sums)[kTiles][4]) {
   }
 }
 
-// sums += A B^T, or sums = A B^T if not `add`; A [64, 16] and B [N, 16] in shared memory.
+// sums += A B^T: A [64, 16] and B [N, 16] in shared memory.
 __device__ __forceinline__ void WarpgroupMultiply(float (&sums)[1][4], std::uint64_t a,
-                                                  std::uint64_t b, bool add) {
+                                                  std::uint64_t b) {
 #if DM_WARPGROUP
   asm volatile(
       "{\n"
       ".reg .pred add;\n"
-      "setp.ne.b32 add, %6, 0;\n"
+      "setp.eq.b32 add, 0, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3}, %4, %5, add, 1, 1, 0, 0;\n"
       "}\n"
       : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3])
-      : "l"(a), "l"(b), "r"(static_cast<int>(add))
+      : "l"(a), "l"(b)
       : "memory");
 #endif
 }
 __device__ __forceinline__ void WarpgroupMultiply(float (&sums)[2][4], std::uint64_t a,
-                                                  std::uint64_t b, bool add) {
+                                                  std::uint64_t b) {
 #if DM_WARPGROUP
   asm volatile(
       "{\n"
       ".reg .pred add;\n"
-      "setp.ne.b32 add, %10, 0;\n"
+      "setp.eq.b32 add, 0, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, add, 1, 1, 0, 0;\n"
       "}\n"
       : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
         "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3])
-      : "l"(a), "l"(b), "r"(static_cast<int>(add))
+      : "l"(a), "l"(b)
       : "memory");
 #endif
 }

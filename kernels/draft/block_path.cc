@@ -310,14 +310,14 @@ Status BlockPath::RunLayers() {
   DM_RETURN_IF_ERROR(Embed());
   if (chain_ != nullptr) {
     DM_RETURN_IF_ERROR(chain_->CountSquares(p_.scratch.stream_buf.get(), shape_.rows()));
-    for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
-      DM_RETURN_IF_ERROR(ChainLayer(layer));
-    }
-    return OkStatus();
   }
   for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
-    DM_RETURN_IF_ERROR(Attention(layer));
-    DM_RETURN_IF_ERROR(Mlp(layer));
+    if (chain_ != nullptr) {
+      DM_RETURN_IF_ERROR(ChainLayer(layer));
+    } else {
+      DM_RETURN_IF_ERROR(Attention(layer));
+      DM_RETURN_IF_ERROR(Mlp(layer));
+    }
   }
   return OkStatus();
 }

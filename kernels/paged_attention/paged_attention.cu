@@ -89,9 +89,7 @@ std::int64_t TilesOf(const PagedAttentionArgs& args) {
 bool HopperFits(const PagedAttentionArgs& args) {
   return !args.generic && (args.d == 64 || args.d == 128) &&
          CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}) &&
-         DeviceAttribute(cudaDevAttrComputeCapabilityMajor) * 10 +
-                 DeviceAttribute(cudaDevAttrComputeCapabilityMinor) ==
-             Hopper::kMinimumArch &&
+         DeviceArch() == Hopper::kMinimumArch &&
          DeviceAttribute(cudaDevAttrMultiProcessorCount) >= Hopper::kMinimumSms;
 }
 

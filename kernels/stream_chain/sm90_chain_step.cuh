@@ -11,16 +11,19 @@
 
 namespace draftmark::kernels {
 
-struct alignas(16) StreamStep {
-  StreamLinear linear;
+// How a linear step is cut among the blocks.
+struct StreamCut {
   int tiles = 0;  // of all parts; 0: a heads step
   int tiles_of[StreamChainTraits::kMostParts] = {};
-  int of_unit = 0;        // tiles of a unit, neighbours
-  int height = 0;         // outputs of a tile; of a pair, of each matrix
+  int of_unit = 0;     // tiles of a unit, neighbours
+  int height = 0;      // outputs of a tile; of a pair, of each matrix
+  int split = 1;       // blocks of a unit: 2 share the inner dimension
+  int first_half = 0;  // blocks of 64 columns of a unit's first block
+  int all = 0;         // blocks of 64 columns
+};
+struct alignas(16) StreamStep : StreamCut {
+  StreamLinear linear;
   bool up_first = false;  // of a pair's two matrices in a stage
-  int split = 1;          // blocks of a unit: 2 share the inner dimension
-  int first_half = 0;     // blocks of 64 columns of a unit's first block
-  int all = 0;            // blocks of 64 columns
   int first_heads = 0;    // of a heads step
   int last_heads = 0;
 };
@@ -48,12 +51,12 @@ __device__ __forceinline__ StreamTile TileOf(const StreamStep& step, int tile) {
   return at;
 }
 
-// Rows of a stage's block of 64 columns.
-__device__ __forceinline__ int StageRows(const StreamStep& step) {
-  return step.linear.epilogue == StreamEpilogue::kSwiGlu ? 2 * step.height : step.height;
-}
 __device__ __forceinline__ bool IsPair(const StreamStep& step) {
   return step.linear.epilogue == StreamEpilogue::kSwiGlu;
+}
+// Rows of a stage's block of 64 columns.
+__device__ __forceinline__ int StageRows(const StreamStep& step) {
+  return IsPair(step) ? 2 * step.height : step.height;
 }
 
 // A block's part of a linear step, the same for all its threads.

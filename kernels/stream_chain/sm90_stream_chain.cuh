@@ -118,7 +118,7 @@ class ChainConsumer {
 #pragma unroll
       for (int k = 0; k < Traits::kBlock / 16; ++k) {
         // 32 bytes along, in units of 16
-        WarpgroupMultiply(sums, weights + k * 2, rows + k * 2, true);
+        WarpgroupMultiply(sums, weights + k * 2, rows + k * 2);
       }
       WarpgroupCommit();
       WarpgroupWait<0>();

@@ -19,10 +19,7 @@ bool IsPair(const StreamLinear& step) { return step.epilogue == StreamEpilogue::
 
 // Clusters of the kernel that fit on the current device at once; 0 if it is no sm_90, or cannot be told.
 int ClustersThatFit() {
-  if (DeviceAttribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
-      DeviceAttribute(cudaDevAttrComputeCapabilityMinor) != 0) {
-    return 0;
-  }
+  if (DeviceArch() != Traits::kMinimumArch) return 0;
   auto* const kernel = StreamChainKernel<static_cast<int>(Traits::kMostRows)>;
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            Traits::kSharedBytes) != cudaSuccess) {
@@ -66,31 +63,20 @@ std::int64_t BlocksOfDevice() {
   return std::min<std::int64_t>(std::int64_t{clusters} * Traits::kCluster, Traits::kMostBlocks);
 }
 
-// How a product is cut.
-struct Cut {
-  int height = 0;
-  int of_unit = 0;
-  int tiles = 0;
-  int tiles_of[Traits::kMostParts] = {};
-  int split = 1;
-  int first_half = 0;
-  int all = 0;
-};
-
 // Outputs of the fullest unit.
-std::int64_t OutputsOf(const Cut& cut) { return std::int64_t{cut.of_unit} * cut.height; }
+std::int64_t OutputsOf(const StreamCut& cut) { return std::int64_t{cut.of_unit} * cut.height; }
 
 // Tiles of the height that gives the fullest unit least to do, of about the same one with large copies.
 // A multiple of 8: that is a whole pattern of the copies' swizzle, and 16 bytes of a stored row.
-void CutOutputs(const StreamLinear& step, std::int64_t units, Cut& best) {
+void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
   const int parts = IsPair(step) ? 1 : step.part_count;  // both of a pair are cut the same
   const int most = IsPair(step) ? Traits::kTile / 2 : Traits::kTile;
-  const auto cost = [&](const Cut& cut) {
+  const auto cost = [&](const StreamCut& cut) {
     const int rows = cut.height * (IsPair(step) ? 2 : 1);
     return static_cast<double>(OutputsOf(cut)) * (1.1 - 0.1 * rows / Traits::kTile);
   };
   for (int height = most; height >= most / 2; height -= kChunk) {
-    Cut cut = best;
+    StreamCut cut = best;
     cut.height = height;
     cut.tiles = 0;
     for (int i = 0; i < parts; ++i) {
@@ -104,7 +90,7 @@ void CutOutputs(const StreamLinear& step, std::int64_t units, Cut& best) {
 
 // Bytes that the fullest block moves: weights and rows, and what a tile's sums cost beside them. For any
 // number of rows the same: how a product is cut decides a row's bits.
-std::int64_t CostOf(const StreamLinear& step, const Cut& cut) {
+std::int64_t CostOf(const StreamLinear& step, const StreamCut& cut) {
   const std::int64_t columns = std::int64_t{cut.first_half} * Traits::kBlock;
   const std::int64_t row_bytes = Traits::kMostRows * columns * 2;
   const bool stays = row_bytes <= Traits::kAllRowBytes;
@@ -112,10 +98,10 @@ std::int64_t CostOf(const StreamLinear& step, const Cut& cut) {
          row_bytes * (stays ? 1 : cut.of_unit) + std::int64_t{cut.of_unit} * 1024 * cut.split;
 }
 
-Cut CutOf(const StreamLinear& step, std::int64_t blocks) {
-  Cut best;
+StreamCut CutOf(const StreamLinear& step, std::int64_t blocks) {
+  StreamCut best;
   for (int split = 1; split <= Traits::kCluster; ++split) {
-    Cut cut = {.split = split, .all = static_cast<int>(step.k / Traits::kBlock)};
+    StreamCut cut = {.split = split, .all = static_cast<int>(step.k / Traits::kBlock)};
     if (cut.all < split) continue;
     // A whole number of stages in front
     cut.first_half = split == 1 ? cut.all : static_cast<int>(CeilDiv(cut.all, 4) * 2);
@@ -126,25 +112,18 @@ Cut CutOf(const StreamLinear& step, std::int64_t blocks) {
   return best;
 }
 
-// Sizes alone, before anything is cut.
-Status CheckSizes(const StreamLinear& step) {
+// The first rule that does not hold, or OK.
+Status Check(const StreamLinear& step) {
+  const bool pair = IsPair(step);
+  const bool residual = step.epilogue == StreamEpilogue::kResidual;
   ArgumentCheck check("stream_chain");
   check.Size("rows", step.rows, 1, Traits::kMostRows)
       .Size("k", step.k, Traits::kBlock, INT32_MAX / 2)
       .Rule(step.k % Traits::kBlock == 0, "k is a multiple of 64")
-      .Size("part_count", step.part_count, 1, 3);
-  for (int i = 0; check.status().ok() && i < step.part_count; ++i) {
-    check.Size("n", step.parts[i].n, 1, INT32_MAX / 2);
-  }
-  return check.status();
-}
-
-// The first rule that does not hold, or OK.
-Status Check(const StreamLinear& step) {
-  DM_RETURN_IF_ERROR(CheckSizes(step));
-  const bool pair = IsPair(step);
-  const bool residual = step.epilogue == StreamEpilogue::kResidual;
-  ArgumentCheck check("stream_chain");
+      .Size("part_count", step.part_count, 1, Traits::kMostParts);
+  // There are no more parts than that to look at.
+  if (!check.status().ok()) return check.status();
+  for (int i = 0; i < step.part_count; ++i) check.Size("n", step.parts[i].n, 1, INT32_MAX / 2);
   check.Pointer("x", step.x)
       .Rule(step.softcap >= 0, "softcap is not negative")
       .Rule(step.norm_weight == nullptr || (step.norm_sums != nullptr && step.norm_parts > 0),
@@ -204,7 +183,8 @@ Status CheckHeads(const StreamHeads& heads) {
 
 // Both matrices in one map, as far from each other as their addresses: one copy brings both. The lower
 // one comes first.
-Status MakePairMap(const StreamLinear& linear, const Cut& cut, StreamStep& step, StreamMaps& maps) {
+Status MakePairMap(const StreamLinear& linear, const StreamCut& cut, StreamStep& step,
+                   StreamMaps& maps) {
   const BFloat16* const gate = linear.parts[0].weight;
   const BFloat16* const up = linear.parts[1].weight;
   step.up_first = up < gate;
@@ -220,15 +200,9 @@ Status MakePairMap(const StreamLinear& linear, const Cut& cut, StreamStep& step,
 Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& step,
                   StreamMaps& maps) {
   DM_RETURN_IF_ERROR(Check(linear));
-  const Cut cut = CutOf(linear, BlocksOfDevice());
+  const StreamCut cut = CutOf(linear, BlocksOfDevice());
+  static_cast<StreamCut&>(step) = cut;
   step.linear = linear;
-  step.tiles = cut.tiles;
-  std::copy(std::begin(cut.tiles_of), std::end(cut.tiles_of), step.tiles_of);
-  step.of_unit = cut.of_unit;
-  step.height = cut.height;
-  step.split = cut.split;
-  step.first_half = cut.first_half;
-  step.all = cut.all;
   const std::int64_t blocks = linear.k / Traits::kBlock;
   // As many rows as the kernel has room for: what is not there reads as zero.
   DM_RETURN_IF_ERROR(MakeTensorMap(linear.x,
@@ -278,14 +252,14 @@ Status LaunchStreamChain(const StreamChain& chain, unsigned* counter, cudaStream
   args.counter = counter;
   std::int64_t rows = 8;
   for (const StreamChain::Step& given : chain.steps()) {
-    if (!given.linear.empty() && given.linear.front().rows > 8) rows = Traits::kMostRows;
+    if (given.linear && given.linear->rows > 8) rows = Traits::kMostRows;
   }
   int heads = 0;
   for (const StreamChain::Step& given : chain.steps()) {
     StreamMaps& maps = args.maps[args.count];
     StreamStep& step = args.steps[args.count++];
-    if (!given.linear.empty()) {
-      DM_RETURN_IF_ERROR(FillLinear(given.linear.front(), rows, step, maps));
+    if (given.linear) {
+      DM_RETURN_IF_ERROR(FillLinear(*given.linear, rows, step, maps));
       continue;
     }
     step.first_heads = heads;

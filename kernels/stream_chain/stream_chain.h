@@ -40,6 +40,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -104,11 +105,11 @@ struct alignas(16) StreamHeads {
 class StreamChain {
  public:
   struct Step {
-    std::vector<StreamLinear> linear;  // one, or none
-    std::vector<StreamHeads> heads;    // independent of each other
+    std::optional<StreamLinear> linear;
+    std::vector<StreamHeads> heads;  // of a heads step; independent of each other
   };
-  void Add(const StreamLinear& step) { steps_.push_back({{step}, {}}); }
-  void Add(std::vector<StreamHeads> step) { steps_.push_back({{}, std::move(step)}); }
+  void Add(const StreamLinear& step) { steps_.push_back({step, {}}); }
+  void Add(std::vector<StreamHeads> step) { steps_.push_back({std::nullopt, std::move(step)}); }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:
