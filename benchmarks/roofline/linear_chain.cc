@@ -7,6 +7,7 @@
 
 #include "benchmarks/quantile.h"
 #include "kernels/linear/linear_traits.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 #include "src/cases/generated_data.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/graph.h"
@@ -57,7 +58,7 @@ Status LinearChain::Allocate(std::uint64_t most_rows) {
       workspace_, create(kernels::LinearTraits::WorkspaceBytes(static_cast<std::int64_t>(most_rows),
                                                                static_cast<std::int64_t>(shape_.n),
                                                                /*epilogue=*/false)));
-  DM_ASSIGN_OR_RETURN(counter_, create(sizeof(unsigned)));
+  DM_ASSIGN_OR_RETURN(counter_, create(kernels::StreamChainTraits::kCounters * sizeof(unsigned)));
   DM_RETURN_IF_ERROR(CudaStatus(
       cudaMemsetAsync(counter_.address().value, 0, counter_.bytes(), gpu_.stream().get()),
       "linear chain: cudaMemsetAsync"));

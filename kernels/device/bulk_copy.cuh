@@ -94,16 +94,21 @@ __device__ __forceinline__ void CopyTensor(void* shared, const void* map, int ro
       : "memory");
 #endif
 }
-// The same for what others will read as well.
-__device__ __forceinline__ void CopySharedTensor(void* shared, const void* map, int row, int block,
-                                                 std::uint64_t* barrier) {
+// The box whose first element is [fourth][third][second][0], of what others will read as well.
+__device__ __forceinline__ void CopyBox(void* shared, const void* map, int second, int third,
+                                        int fourth, std::uint64_t* barrier) {
 #if DM_HOPPER
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       " [%0], [%1, {%2, %3, %4, %5}], [%6];\n" ::"r"(SharedAddress(shared)),
-      "l"(map), "r"(0), "r"(row), "r"(0), "r"(block), "r"(SharedAddress(barrier))
+      "l"(map), "r"(0), "r"(second), "r"(third), "r"(fourth), "r"(SharedAddress(barrier))
       : "memory");
 #endif
+}
+// As CopyTensor, of what others will read as well.
+__device__ __forceinline__ void CopySharedTensor(void* shared, const void* map, int row, int block,
+                                                 std::uint64_t* barrier) {
+  CopyBox(shared, map, row, 0, block, barrier);
 }
 
 // Brings a tensor map near, before its first copy.

@@ -35,6 +35,21 @@ __device__ __forceinline__ std::uint64_t Describe(std::uint32_t address, std::ui
          ((address & 0x3FFFF) >> 4);
 }
 
+// From here on the threads of this warpgroup have so many registers, more or fewer than the launch gave
+// them. More are waited for, until other warpgroups of the block have given theirs up.
+template <int kRegisters>
+__device__ __forceinline__ void TakeRegisters() {
+#if DM_WARPGROUP
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+#endif
+}
+template <int kRegisters>
+__device__ __forceinline__ void GiveRegisters() {
+#if DM_WARPGROUP
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+#endif
+}
+
 // Before the first product that reads sums or registers which ordinary code wrote.
 __device__ __forceinline__ void WarpgroupArrive() {
 #if DM_WARPGROUP

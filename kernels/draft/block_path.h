@@ -9,6 +9,7 @@
 #include "kernels/draft/chain_runner.h"
 #include "kernels/draft/draft_parts.h"
 #include "kernels/draft/stage_taps.h"
+#include "kernels/paged_attention/paged_attention.h"
 #include "src/base/status.h"
 
 namespace draftmark::kernels {
@@ -30,9 +31,17 @@ struct BlockShape {
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
-  // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.
-  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
-      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
+  // Chains for the linear layers, if there are few enough rows, and for heads and attention. Either may be
+  // null, the first one is if the second is: then every step is a kernel of its own, the checked path that
+  // takes any shape.
+  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain,
+            ChainRunner* heads_chain, StageTaps* taps)
+      : p_(parts),
+        c_(parts.config),
+        shape_(shape),
+        chain_(chain),
+        heads_chain_(heads_chain),
+        taps_(taps) {}
 
   // Leaves the residual stream after the last layer in stream_buf. With a chain its last steps may
   // still be to be flushed.
@@ -48,7 +57,7 @@ class BlockPath {
   Status Mlp(std::uint64_t layer);
   Status ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* input);
   Status ProjectContext(std::uint64_t layer);
-  Status Attend(std::uint64_t layer);
+  PagedAttentionArgs AttentionOf(std::uint64_t layer) const;
   Status TapCache(std::uint64_t layer);
   Status TapRowBuffers(std::uint64_t layer);
   // Dynamic convolution around a sublayer (DFlash2): Prepare convolves norm_buf into conv_tmp and
@@ -66,6 +75,8 @@ class BlockPath {
   Status ChainOutput(std::uint64_t layer, const char* stage, StreamLinear step,
                      const DeviceConv& conv, const std::string& site);
   Status ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step);
+  Status ChainHeads(std::uint64_t layer);
+  Status ChainAttention(std::uint64_t layer);
   Status TapNormed(std::uint64_t layer, const char* stage, const StreamLinear& step);
   // Of `layer`, its block rows.
   Status Tap(std::uint64_t layer, const char* stage, const Shape& row_shape, const BFloat16* rows);
@@ -75,6 +86,7 @@ class BlockPath {
   const DrafterConfig& c_;
   const BlockShape shape_;
   ChainRunner* const chain_;
+  ChainRunner* const heads_chain_;
   StageTaps* const taps_;
 };
 

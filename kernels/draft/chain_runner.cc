@@ -90,10 +90,21 @@ Status ChainRunner::Add(const std::vector<StreamHeads>& heads) {
   return at_once_ ? Flush() : OkStatus();
 }
 
+Status ChainRunner::Add(const PagedAttentionArgs& attention) {
+  if (chain_.steps().size() == StreamChainTraits::kMostSteps ||
+      attentions_ == StreamChainTraits::kMostAttentions) {
+    DM_RETURN_IF_ERROR(Flush());
+  }
+  chain_.Add(attention);
+  ++attentions_;
+  return at_once_ ? Flush() : OkStatus();
+}
+
 Status ChainRunner::Flush() {
   const StreamChain chain = std::exchange(chain_, {});
   heads_ = 0;
-  return LaunchStreamChain(chain, p_.workspace.chain_counter, p_.stream);
+  attentions_ = 0;
+  return LaunchStreamChain(chain, p_.workspace.chain_counters, p_.stream);
 }
 
 StreamHeads NormedHeads(const DraftParts& parts, BFloat16* x, std::uint64_t stride,

@@ -36,6 +36,7 @@ class ChainRunner {
 
   Status Add(const StreamLinear& step);
   Status Add(const std::vector<StreamHeads>& heads);
+  Status Add(const PagedAttentionArgs& attention);
   Status Flush();
 
  private:
@@ -43,6 +44,7 @@ class ChainRunner {
   const bool at_once_;
   StreamChain chain_;
   std::size_t heads_ = 0;
+  int attentions_ = 0;
   std::int64_t sum_parts_ = 0;
 };
 

@@ -57,8 +57,8 @@ struct WorkspaceView {
   std::int32_t* slot_positions = nullptr;
   std::uint32_t* contiguous_record = nullptr;
   BFloat16* conf_out_host = nullptr;
-  float* row_sums = nullptr;          // null without streaming chains
-  unsigned* chain_counter = nullptr;  // zero between launches
+  float* row_sums = nullptr;           // null without streaming chains
+  unsigned* chain_counters = nullptr;  // zero between launches
 };
 
 // Nothing is owned; everything outlives whoever holds it.

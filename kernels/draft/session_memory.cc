@@ -57,9 +57,10 @@ Status SessionStorage::UploadConstants(const SessionPlan& plan, const RopeTable&
   const std::vector<float> frequency(rope.frequency.begin(), rope.frequency.end());
   DM_RETURN_IF_ERROR(CopyToDevice({workspace_->Get<float>("rope_frequency")},
                                   std::as_bytes(std::span(frequency)), stream()));
-  if (unsigned* const counter = workspace_->Get<unsigned>("chain_counter"); counter != nullptr) {
+  if (auto* const counters = workspace_->Get<unsigned>("chain_counters"); counters != nullptr) {
+    const std::uint64_t bytes = workspace_->layout().BytesOf("chain_counters");
     DM_RETURN_IF_ERROR(
-        CudaStatus(cudaMemsetAsync(counter, 0, sizeof *counter, stream()), "cudaMemsetAsync"));
+        CudaStatus(cudaMemsetAsync(counters, 0, bytes, stream()), "cudaMemsetAsync"));
   }
   std::vector<std::uint32_t> identity;
   if (!plan.paged) {
@@ -96,7 +97,7 @@ WorkspaceView SessionStorage::view() const {
           .contiguous_record = w.Get<std::uint32_t>("contiguous_record"),
           .conf_out_host = w.Get<BFloat16>("conf_out_host"),
           .row_sums = w.Get<float>("row_sums"),
-          .chain_counter = w.Get<unsigned>("chain_counter")};
+          .chain_counters = w.Get<unsigned>("chain_counters")};
 }
 
 StatusOr<std::unique_ptr<SessionStorage>> SessionStorage::Create(

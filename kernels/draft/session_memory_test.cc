@@ -60,15 +60,17 @@ TEST_P(SessionMemoryTest, EveryByteHasItsFormula) {
   const SessionLimits limits = SmallLimits(bands);
   Ledger ledger;
   LedgerAllocator counted(allocator(), ledger);
-  {
+  for (const bool fast : {false, true}) {
+    SCOPED_TRACE(fast ? "fast" : "simple");
     DM_ASSERT_OK_AND_ASSIGN(const auto weights,
                             DraftWeights::Generate(c, variant.generator, counted, stream()));
     EXPECT_EQ(weights->bytes(), 2 * WeightElements(variant));
     EXPECT_EQ(ledger.Total().live_bytes, weights->bytes());
     EXPECT_EQ(LiveBytes(ledger, "weights/", MemoryKind::kDevice), weights->bytes());
-    DM_ASSERT_OK_AND_ASSIGN(const auto session, OpenCudaSession(c, weights, limits, counted,
-                                                                LibraryFor(Products::kLibrary),
-                                                                {.scratch_version = version}));
+    DM_ASSERT_OK_AND_ASSIGN(
+        const auto session,
+        OpenCudaSession(c, weights, limits, counted, LibraryFor(Products::kLibrary),
+                        {.scratch_version = version, .fast = fast}));
     const SessionMemory memory = session->memory();
     EXPECT_EQ(memory.weights, weights->bytes());
 
@@ -106,7 +108,8 @@ TEST_P(SessionMemoryTest, EveryByteHasItsFormula) {
                                         .limits = limits,
                                         .tensors = weights->present(),
                                         .markov_type = weights->get().markov.type,
-                                        .library = true}));
+                                        .library = true,
+                                        .chains = fast}));
     for (const WorkspaceField& field : workspace.fields()) {
       const LedgerAccount account = ledger.Of("workspace/" + field.name);
       EXPECT_EQ(account.live_bytes, field.bytes) << field.name << ": " << field.formula;

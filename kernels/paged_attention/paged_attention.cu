@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/device/arguments.h"
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/dependent_launch.cuh"
 #include "kernels/device/tensor_map.h"
 #include "kernels/paged_attention/paged_attention.h"
@@ -19,35 +19,6 @@ using Hopper = Traits::Hopper;
 
 // Logical indices are 32-bit numbers on the device, also a window or a block behind the last one.
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 30;
-
-Status Check(const PagedAttentionArgs& args) {
-  ArgumentCheck check("paged_attention");
-  check.Size("bands", args.bands, 1, kMostBlocksYZ)
-      .Size("rows", args.rows, 1, kMostBlocksYZ)
-      .Size("heads", args.heads, 1, kMostBlocksYZ)
-      .Size("kv", args.kv)
-      .Rule(args.kv > 0 && args.heads % args.kv == 0, "kv divides heads")
-      .Size("d", args.d, 1, Traits::kMostHeadDim)
-      .Size("table", args.table, 1, kMostKeys / Traits::kBlockRows)
-      .Size("record_words", args.record_words, 2)
-      .Rule(args.slot_positions == nullptr || args.record_words >= 3,
-            "slot_positions need records with q_rope_pos, three words")
-      .Size("window", args.window, 0)
-      .Pointer("q", args.q)
-      .Pointer("k_pool", args.k_pool)
-      .Pointer("v_pool", args.v_pool)
-      .Pointer("block_tables", args.block_tables)
-      .Pointer("arguments", args.arguments)
-      .Pointer("out", args.out);
-  if (!check.status().ok()) return check.status();
-  return check
-      .Rule(args.kv * Traits::QueryTiles(args.rows, args.heads / args.kv) <= kMostBlocksYZ &&
-                args.bands * args.rows * args.heads <= kMostBlocks,
-            "rows and heads fit one grid")
-      .Workspace(args.workspace, args.workspace_bytes,
-                 Traits::WorkspaceBytes(args.bands, args.rows, args.heads, args.kv, args.d))
-      .status();
-}
 
 template <int kHeadDim, bool kPositions>
 Status LaunchSplits(const PagedAttentionArgs& args, const AttentionLaunch& launch, dim3 grid,
@@ -71,6 +42,27 @@ Status LaunchForHeadDim(const PagedAttentionArgs& args, const AttentionLaunch& l
   if (args.d <= 64) return LaunchSplits<64, kPositions>(args, launch, grid, stream);
   if (args.d <= 128) return LaunchSplits<128, kPositions>(args, launch, grid, stream);
   return LaunchSplits<256, kPositions>(args, launch, grid, stream);
+}
+
+// A warp for each result.
+__global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
+    CombineSplitsKernel(PagedAttentionArgs args, AttentionLaunch launch, int splits) {
+  LaunchDependents();
+  WaitForPrevious();
+  const std::int64_t result =
+      std::int64_t{blockIdx.x} * (PagedAttentionTraits::kThreads / kWarp) + threadIdx.x / kWarp;
+  if (result >= args.bands * args.rows * args.heads) return;
+  const int split = static_cast<int>(threadIdx.x) % kWarp;
+  const float2 stat =
+      split < splits ? launch.stats[result * splits + split] : make_float2(-INFINITY, 0.0f);
+  const float sink =
+      args.sinks != nullptr ? ToFloat(args.sinks[result % args.heads]) * kLog2E : -INFINITY;
+  const SplitWeights weights = WeighSplits(stat, sink);
+  if (launch.vector) {
+    CombineColumns<4>(args, launch, splits, result, weights);
+  } else {
+    CombineColumns<1>(args, launch, splits, result, weights);
+  }
 }
 
 Status LaunchCombination(const PagedAttentionArgs& args, const AttentionLaunch& launch,
@@ -150,16 +142,45 @@ Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cuda
 
 }  // namespace
 
+Status CheckPagedAttention(const PagedAttentionArgs& args) {
+  ArgumentCheck check("paged_attention");
+  check.Size("bands", args.bands, 1, kMostBlocksYZ)
+      .Size("rows", args.rows, 1, kMostBlocksYZ)
+      .Size("heads", args.heads, 1, kMostBlocksYZ)
+      .Size("kv", args.kv)
+      .Rule(args.kv > 0 && args.heads % args.kv == 0, "kv divides heads")
+      .Size("d", args.d, 1, Traits::kMostHeadDim)
+      .Size("table", args.table, 1, kMostKeys / Traits::kBlockRows)
+      .Size("record_words", args.record_words, 2)
+      .Rule(args.slot_positions == nullptr || args.record_words >= 3,
+            "slot_positions need records with q_rope_pos, three words")
+      .Size("window", args.window, 0)
+      .Pointer("q", args.q)
+      .Pointer("k_pool", args.k_pool)
+      .Pointer("v_pool", args.v_pool)
+      .Pointer("block_tables", args.block_tables)
+      .Pointer("arguments", args.arguments)
+      .Pointer("out", args.out);
+  if (!check.status().ok()) return check.status();
+  return check
+      .Rule(args.kv * Traits::QueryTiles(args.rows, args.heads / args.kv) <= kMostBlocksYZ &&
+                args.bands * args.rows * args.heads <= kMostBlocks,
+            "rows and heads fit one grid")
+      .Workspace(args.workspace, args.workspace_bytes,
+                 Traits::WorkspaceBytes(args.bands, args.rows, args.heads, args.kv, args.d))
+      .status();
+}
+
 Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream) {
   if (args.rows == 0 || args.bands == 0) return OkStatus();
-  DM_RETURN_IF_ERROR(Check(args));
+  DM_RETURN_IF_ERROR(CheckPagedAttention(args));
   const std::int64_t splits = Traits::Splits(args.rows, args.heads, args.kv);
   const std::int64_t results = args.bands * args.rows * args.heads;
   const AttentionLaunch launch = {
       .stats = static_cast<float2*>(args.workspace),
       .partial = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
                                           Traits::StatsBytes(results, splits)),
-      .scale = static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(args.d))),
+      .scale = AttentionScale(args.d),
       .vector = CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {args.d})};
   if (HopperFits(args)) return LaunchHopper(args, launch, stream);
   const dim3 grid(Blocks(splits, 1), Blocks(TilesOf(args), 1), Blocks(args.bands, 1));

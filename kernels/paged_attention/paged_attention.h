@@ -68,6 +68,9 @@ struct PagedAttentionArgs {
   bool generic = false;  // the kernels of every GPU, also where there are others
 };
 
+// Whether the arguments can be, for others who attend by the same rules.
+Status CheckPagedAttention(const PagedAttentionArgs& args);
+
 Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream);
 
 }  // namespace draftmark::kernels

@@ -1,4 +1,4 @@
-// Puts the splits of each row and head together: a warp for each.
+// Puts the splits of a row and head together, by a warp.
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_COMBINE_SPLITS_CUH_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_COMBINE_SPLITS_CUH_
 
@@ -38,7 +38,8 @@ __device__ __forceinline__ SplitWeights WeighSplits(float2 stat, float sink) {
   return weights;
 }
 
-// kWidth: elements that a lane takes at a time. 4 need launch.vector.
+// Reads past L1: a chain's blocks have written the sums while the kernel runs. kWidth: elements that a
+// lane takes at a time. 4 need launch.vector.
 template <int kWidth>
 __device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
                                                const AttentionLaunch& launch, int splits,
@@ -63,13 +64,13 @@ __device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
         const bool read = valid && split_weights[i] != 0.0f;
         if constexpr (kWidth == 4) {
           const float4 four =
-              read ? *reinterpret_cast<const float4*>(of_split) : make_float4(0, 0, 0, 0);
+              read ? __ldcg(reinterpret_cast<const float4*>(of_split)) : make_float4(0, 0, 0, 0);
           values[i][0] = four.x;
           values[i][1] = four.y;
           values[i][2] = four.z;
           values[i][3] = four.w;
         } else {
-          values[i][0] = read ? *of_split : 0.0f;
+          values[i][0] = read ? __ldcg(of_split) : 0.0f;
         }
       }
 #pragma unroll
@@ -88,26 +89,6 @@ __device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
     } else {
       *to = Round(sums[0]);
     }
-  }
-}
-
-__global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
-    CombineSplitsKernel(PagedAttentionArgs args, AttentionLaunch launch, int splits) {
-  LaunchDependents();
-  WaitForPrevious();
-  const std::int64_t result =
-      std::int64_t{blockIdx.x} * (PagedAttentionTraits::kThreads / kWarp) + threadIdx.x / kWarp;
-  if (result >= args.bands * args.rows * args.heads) return;
-  const int split = static_cast<int>(threadIdx.x) % kWarp;
-  const float2 stat =
-      split < splits ? launch.stats[result * splits + split] : make_float2(-INFINITY, 0.0f);
-  const float sink =
-      args.sinks != nullptr ? ToFloat(args.sinks[result % args.heads]) * kLog2E : -INFINITY;
-  const SplitWeights weights = WeighSplits(stat, sink);
-  if (launch.vector) {
-    CombineColumns<4>(args, launch, splits, result, weights);
-  } else {
-    CombineColumns<1>(args, launch, splits, result, weights);
   }
 }
 

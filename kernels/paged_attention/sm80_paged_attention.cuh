@@ -6,6 +6,7 @@
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_PAGED_ATTENTION_CUH_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM80_PAGED_ATTENTION_CUH_
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/device/bulk_copy.cuh"
@@ -21,9 +22,14 @@ namespace draftmark::kernels {
 struct AttentionLaunch {
   float2* stats = nullptr;   // [results, splits]: maximum (of scores in powers of two), denominator
   float* partial = nullptr;  // [results, splits, d]
-  float scale = 0;           // log2(e) / sqrt(d)
+  float scale = 0;           // AttentionScale
   bool vector = false;       // 16-byte access to q, the pools and out
 };
+
+// Scores in powers of two: log2(e) / sqrt(d).
+inline float AttentionScale(std::int64_t d) {
+  return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));
+}
 
 // The keys that a block works on, the same for all its threads.
 struct KeyRange {

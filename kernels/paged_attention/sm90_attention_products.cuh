@@ -35,6 +35,24 @@ __device__ __forceinline__ void MultiplyKeys(float (&sums)[10][4], std::uint64_t
 #endif
 }
 
+// The same of 16 keys.
+__device__ __forceinline__ void MultiplyKeys(float (&sums)[2][4], std::uint64_t a, std::uint64_t b,
+                                             bool add) {
+#if DM_WARPGROUP
+  asm volatile(
+      "{\n"
+      ".reg .pred add;\n"
+      "setp.ne.b32 add, %10, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, add, 1, 1, 0, 0;\n"
+      "}\n"
+      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
+        "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3])
+      : "l"(a), "l"(b), "r"(static_cast<int>(add))
+      : "memory");
+#endif
+}
+
 // sums += A B: A [64, 16] in registers, the fragments of mma.m16n8k16 (tensor_core.cuh) for each warp's
 // 16 rows; B [16, N] in shared memory, its rows running along N.
 __device__ __forceinline__ void MultiplyValues(float (&sums)[8][4], const std::uint32_t (&a)[4],

@@ -12,15 +12,9 @@
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "kernels/paged_attention/sm90_attention_products.cuh"
 #include "kernels/paged_attention/sm90_attention_work.cuh"
+#include "kernels/paged_attention/sm90_query_group.cuh"
 
 namespace draftmark::kernels {
-
-// 2^x, 0 where that is no normal number. NaN goes on.
-__device__ __forceinline__ float PowerOfTwo(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
-  return y;
-}
 
 // The values' part of a tile that the share does not hold (rows before `begin` or from `end` on) becomes
 // zero: a probability of 0 must not meet what may be NaN. By all threads of a warpgroup.
@@ -50,35 +44,11 @@ struct AttentionTile {
   unsigned parity = 0;
 };
 
-// A lane has two queries of its warp's 16: g and g + 8 (g = lane / 4).
 template <int kHeadDim>
-struct GroupQueries {
+struct GroupQueries : QueryGroup<kHeadDim, PagedAttentionTraits::Hopper::kKeys> {
   using Hopper = PagedAttentionTraits::Hopper;
   using Memory = HopperMemory<kHeadDim>;
-  static constexpr int kKeyGroups = Hopper::kKeys / 8;
-  using Scores = float[kKeyGroups][4];
-
-  float sums[kHeadDim / 8][4];
-  float maximum[2];      // of scaled scores, in powers of two
-  float denominator[2];  // of this lane's keys
-  int position[2];
-
-  __device__ __forceinline__ void Start(const PagedAttentionArgs& args, const AttentionWork& work) {
-    const int group = static_cast<int>(args.heads / args.kv);
-    const int thread = static_cast<int>(threadIdx.x) % Hopper::kGroupThreads;
-    const int query = work.first_query + thread / kWarp * 16 + thread % kWarp / 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      maximum[half] = -INFINITY;
-      denominator[half] = 0;
-      position[half] = work.first_position + (query + 8 * half) / group;
-    }
-#pragma unroll
-    for (auto& sum : sums) {
-#pragma unroll
-      for (float& value : sum) value = 0;
-    }
-  }
+  using typename QueryGroup<kHeadDim, Hopper::kKeys>::Scores;
 
   __device__ __forceinline__ static void MultiplyQueries(const Memory& memory, unsigned stage,
                                                          Scores& scores) {
@@ -97,78 +67,6 @@ struct GroupQueries {
     Settle(scores);
   }
 
-  // Scores that a row does not see become -inf.
-  template <bool kPositions>
-  __device__ __forceinline__ void Mask(const PagedAttentionArgs& args, const AttentionWork& work,
-                                       const std::int32_t* positions, int first_key,
-                                       Scores& scores) const {
-    const bool masked = args.causal || args.window > 0;
-    if (!masked && first_key >= work.begin && first_key + Hopper::kKeys <= work.end) return;
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const bool causal = args.causal;
-    const auto window = static_cast<int>(args.window);
-#pragma unroll
-    for (int keys = 0; keys < kKeyGroups; ++keys) {
-      int2 pair = {};  // positions of this lane's two keys
-      if constexpr (kPositions) {
-        pair = *reinterpret_cast<const int2*>(positions + keys * 8 + lane % 4 * 2);
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int m = first_key + keys * 8 + lane % 4 * 2 + i % 2;
-        const int of_key = !kPositions ? m : i % 2 == 0 ? pair.x : pair.y;
-        const int distance = position[i / 2] - of_key;
-        const bool seen = m >= work.begin && m < work.end && (!causal || distance >= 0) &&
-                          (window == 0 || (distance < window && -distance < window));
-        if (!seen) scores[keys][i] = -INFINITY;
-      }
-    }
-  }
-
-  // Scores become probabilities relative to the new maximum.
-  __device__ __forceinline__ void Softmax(float scale, Scores& scores) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float most = -INFINITY;
-#pragma unroll
-      for (int keys = 0; keys < kKeyGroups; ++keys) {
-        most = fmaxf(most, fmaxf(scores[keys][2 * half], scores[keys][2 * half + 1]));
-      }
-      // The four lanes of a query
-      most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
-      most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 2));
-      const float after = fmaxf(maximum[half], most * scale);
-      // Nothing seen so far: any finite base does, and keeps infinity minus infinity away.
-      const float base = after == -INFINITY ? 0.0f : after;
-      const float shrink = PowerOfTwo(maximum[half] - base);
-      maximum[half] = after;
-      float sum = 0;
-#pragma unroll
-      for (int keys = 0; keys < kKeyGroups; ++keys) {
-#pragma unroll
-        for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          scores[keys][i] = PowerOfTwo(fmaf(scores[keys][i], scale, -base));
-          sum += scores[keys][i];
-        }
-      }
-      denominator[half] = fmaf(denominator[half], shrink, sum);
-#pragma unroll
-      for (auto& value : sums) {
-        value[2 * half] *= shrink;
-        value[2 * half + 1] *= shrink;
-      }
-    }
-  }
-
-  // A pair of probabilities as BF16: `high`, and in `low` what it leaves over.
-  __device__ __forceinline__ static void Split(float first, float second, std::uint32_t& high,
-                                               std::uint32_t& low) {
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(high) : "f"(second), "f"(first));
-    const float first_left = first - __uint_as_float(high << 16);
-    const float second_left = second - __uint_as_float(high & 0xFFFF0000u);
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(low) : "f"(second_left), "f"(first_left));
-  }
-
   template <bool kPositions>
   __device__ __forceinline__ void Attend(const PagedAttentionArgs& args, float scale,
                                          const AttentionWork& work, const AttentionTile& tile,
@@ -178,11 +76,15 @@ struct GroupQueries {
     Scores scores;
     WaitFor(&memory.keys_full[tile.stage], tile.parity);
     MultiplyQueries(memory, tile.stage, scores);
-    Mask<kPositions>(args, work, memory.positions[tile.stage], tile.first_key, scores);
+    const std::int32_t* const positions =
+        memory.positions[tile.stage] + static_cast<int>(threadIdx.x) % 4 * 2;
+    this->template Mask<kPositions>(
+        args, work, [&](int keys) { return *reinterpret_cast<const int2*>(positions + keys * 8); },
+        tile.first_key, scores);
     __syncwarp();  // positions are read
     if (leader) Arrive(&memory.keys_empty[tile.stage]);
 
-    Softmax(scale, scores);
+    this->Softmax(scale, scores);
     // The fragment of the scores is the one that the product takes.
     std::uint32_t high[kUnits][4], low[kUnits][4];
 #pragma unroll
@@ -190,7 +92,7 @@ struct GroupQueries {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float* const pair = &scores[2 * unit + i / 2][i % 2 * 2];
-        Split(pair[0], pair[1], high[unit][i], low[unit][i]);
+        this->Split(pair[0], pair[1], high[unit][i], low[unit][i]);
       }
     }
 
@@ -205,12 +107,12 @@ struct GroupQueries {
     WarpgroupArrive();
 #pragma unroll
     for (int unit = 0; unit < kUnits; ++unit) {
-      MultiplyValues(sums, high[unit], described + unit * (Memory::kUnitBytes / 16));
-      MultiplyValues(sums, low[unit], described + unit * (Memory::kUnitBytes / 16));
+      MultiplyValues(this->sums, high[unit], described + unit * (Memory::kUnitBytes / 16));
+      MultiplyValues(this->sums, low[unit], described + unit * (Memory::kUnitBytes / 16));
     }
     WarpgroupCommit();
     WarpgroupWait<0>();
-    Settle(sums);
+    Settle(this->sums);
     if (leader) Arrive(&memory.values_empty[tile.stage]);
   }
 };

@@ -57,6 +57,20 @@ struct AttentionWork {
   int first_position = 0;  // of row 0
 };
 
+// Gives `work` one of `shares` even parts of the keys, in whole cache blocks.
+__device__ __forceinline__ void ShareKeys(const KeyRange& range, int share, unsigned shares,
+                                          AttentionWork& work) {
+  constexpr int kUnit = PagedAttentionTraits::kBlockRows;
+  const int first = range.begin / kUnit;
+  const int count = range.end > range.begin ? (range.end + kUnit - 1) / kUnit - first : 0;
+  const int least = static_cast<int>(static_cast<unsigned>(count) / shares);
+  const int more = count - least * static_cast<int>(shares);  // shares with one unit more
+  work.first_unit = first + share * least + min(share, more);
+  work.units = least + (share < more ? 1 : 0);
+  work.begin = range.begin;
+  work.end = min(range.end, (work.first_unit + work.units) * kUnit);
+}
+
 // The items of a block in their order. Those who copy walk along, each for himself; the record of the
 // next item is on its way while one is worked on.
 template <bool kPositions>
@@ -93,7 +107,9 @@ class WorkList {
     }
     constexpr int kUnit = PagedAttentionTraits::kBlockRows;
     const auto keys = static_cast<int>(min(std::int64_t{kv_len}, args_.table * kUnit));
-    Share(SeenKeys(args_, keys, static_cast<int>(q_offset), first_row, last_row), work);
+    const unsigned cluster = launch_.cluster;
+    ShareKeys(SeenKeys(args_, keys, static_cast<int>(q_offset), first_row, last_row),
+              work.part * static_cast<int>(cluster) + rank_, launch_.parts * cluster, work);
     work.first_position = static_cast<int>(kPositions ? q_rope_pos : q_offset);
     return true;
   }
@@ -116,20 +132,6 @@ class WorkList {
     first_row_ = static_cast<int>(first / group_);
     last_row_ = static_cast<int>(last / group_);
   }
-  __device__ __forceinline__ void Share(const KeyRange& range, AttentionWork& work) const {
-    constexpr int kUnit = PagedAttentionTraits::kBlockRows;
-    const int first = range.begin / kUnit;
-    const int count = range.end > range.begin ? (range.end + kUnit - 1) / kUnit - first : 0;
-    const unsigned shares = launch_.parts * launch_.cluster;
-    const int share = work.part * static_cast<int>(launch_.cluster) + rank_;
-    const int least = static_cast<int>(static_cast<unsigned>(count) / shares);
-    const int more = count - least * static_cast<int>(shares);  // shares with one unit more
-    work.first_unit = first + share * least + min(share, more);
-    work.units = least + (share < more ? 1 : 0);
-    work.begin = range.begin;
-    work.end = min(range.end, (work.first_unit + work.units) * kUnit);
-  }
-
   const PagedAttentionArgs& args_;
   const HopperLaunch& launch_;
   unsigned group_;  // heads of a KV head

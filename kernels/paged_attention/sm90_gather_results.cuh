@@ -15,6 +15,7 @@
 #include "kernels/paged_attention/sm80_combine_splits.cuh"
 #include "kernels/paged_attention/sm90_attention_tile.cuh"
 #include "kernels/paged_attention/sm90_attention_work.cuh"
+#include "kernels/paged_attention/sm90_merge_groups.cuh"
 
 namespace draftmark::kernels {
 
@@ -31,45 +32,6 @@ __device__ __forceinline__ void SendToBlock(std::uint32_t to, const void* from, 
 #endif
 }
 
-// Adds the sums of both warpgroups up. Each finishes one half of the columns, kFinished, and hands the
-// other one over first. `weight`: of the own sums. Warps that have no rows but empty ones are not `used`.
-template <int kHeadDim, int kFinished>
-__device__ __forceinline__ void AddGroups(const float (&sums)[kHeadDim / 8][4],
-                                          const float (&weight)[2], bool used, float* own) {
-  using Hopper = PagedAttentionTraits::Hopper;
-  constexpr int kGroupThreads = Hopper::kGroupThreads;
-  constexpr int kHalf = kHeadDim / 16;  // of the columns, in eights
-  const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
-  const int row = thread / kWarp * 16 + thread % kWarp / 4;
-  const auto at = [&](int j, int half) {
-    return reinterpret_cast<float2*>(own + (row + 8 * half) * Hopper::kPitch<kHeadDim> + j * 8 +
-                                     thread % 4 * 2);
-  };
-  if (used) {
-#pragma unroll
-    for (int i = 0; i < kHalf; ++i) {
-      const int j = (1 - kFinished) * kHalf + i;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        *at(j, half) =
-            make_float2(sums[j][2 * half] * weight[half], sums[j][2 * half + 1] * weight[half]);
-      }
-    }
-  }
-  SyncThreads(1, Hopper::kGroups * kGroupThreads);
-  if (!used) return;
-#pragma unroll
-  for (int i = 0; i < kHalf; ++i) {
-    const int j = kFinished * kHalf + i;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float2 other = *at(j, half);
-      *at(j, half) = make_float2(fmaf(sums[j][2 * half], weight[half], other.x),
-                                 fmaf(sums[j][2 * half + 1], weight[half], other.y));
-    }
-  }
-}
-
 // By both warpgroups, after their tiles of the round's item.
 template <int kHeadDim>
 __device__ __forceinline__ void SendResults(const HopperLaunch& launch, unsigned round,
@@ -78,45 +40,10 @@ __device__ __forceinline__ void SendResults(const HopperLaunch& launch, unsigned
   using Hopper = PagedAttentionTraits::Hopper;
   constexpr int kPitch = Hopper::kPitch<kHeadDim>;
   constexpr int kAll = Hopper::kGroups * Hopper::kGroupThreads;
-  const int group = static_cast<int>(threadIdx.x) / Hopper::kGroupThreads;
-  const int thread = static_cast<int>(threadIdx.x) % Hopper::kGroupThreads;
-  const int first_row = thread / kWarp * 16 + thread % kWarp / 4;
-  float total[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    total[half] = queries.denominator[half];
-    total[half] += __shfl_xor_sync(kAllLanes, total[half], 1);
-    total[half] += __shfl_xor_sync(kAllLanes, total[half], 2);
-    if (thread % 4 == 0) {
-      memory.stats[group][first_row + 8 * half] = make_float2(queries.maximum[half], total[half]);
-    }
-  }
-  SyncThreads(1, kAll);
-  // What was sent last must have arrived everywhere before it is written over.
-  if (round > 0) WaitForBlocks(&memory.results_passed, (round - 1) & 1);
-  float weight[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = first_row + 8 * half;
-    const float2 a = memory.stats[0][row];
-    const float2 b = memory.stats[1][row];
-    const float maximum = fmaxf(a.x, b.x);
-    const float base = maximum == -INFINITY ? 0.0f : maximum;
-    // Exactly 0 has seen nothing; NaN must go on.
-    const float weight_a = a.y == 0.0f ? 0.0f : PowerOfTwo(a.x - base);
-    const float weight_b = b.y == 0.0f ? 0.0f : PowerOfTwo(b.x - base);
-    weight[half] = group == 0 ? weight_a : weight_b;
-    if (group == 0 && thread % 4 == 0) {
-      *reinterpret_cast<float2*>(memory.own + row * kPitch + kHeadDim) =
-          make_float2(maximum, fmaf(weight_a, a.y, weight_b * b.y));
-    }
-  }
-  const bool used = thread / kWarp * 16 < launch.results;
-  if (group == 0) {
-    AddGroups<kHeadDim, 0>(queries.sums, weight, used, memory.own);
-  } else {
-    AddGroups<kHeadDim, 1>(queries.sums, weight, used, memory.own);
-  }
+  MergeGroups(queries, launch.results, memory.stats, memory.own, [&] {
+    // What was sent last must have arrived everywhere before it is written over.
+    if (round > 0) WaitForBlocks(&memory.results_passed, (round - 1) & 1);
+  });
   FenceShared();
   SyncThreads(1, kAll);
   // All warps ask for some of the copies.

@@ -287,10 +287,10 @@ TEST_F(StreamArgumentsTest, ChainsAreChecked) {
   StreamChain chain;
   chain.Add(step);
   EXPECT_THAT(LaunchStreamChain(chain, nullptr, stream()),
-              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("counter is null")));
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("counters is null")));
   while (std::ssize(chain.steps()) <= StreamChainTraits::kMostSteps) chain.Add(step);
   EXPECT_THAT(Launch(chain), StatusIs(StatusCode::kInvalidArgument,
-                                      ::testing::HasSubstr("expected steps in [1, 8], found 9")));
+                                      ::testing::HasSubstr("expected steps in [1, 16], found 17")));
   for (const BFloat16 value : Take(y)) ASSERT_EQ(value.bits, 0xFFFF);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/stream_chain/stream_chain.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 #include "kernels/testing/device_test.h"
 #include "src/base/status_matchers.h"
 #include "src/cuda/device_buffer.h"
@@ -24,7 +25,7 @@ class ChainDeviceTest : public DeviceTest {
     if (device().compute_major != 9) {
       GTEST_SKIP() << "streaming chains are for sm_90, this is " << device().Describe();
     }
-    counter_ = Upload(std::vector<unsigned>{0});
+    counter_ = Upload(std::vector<unsigned>(StreamChainTraits::kCounters));
     // Else every test would be skipped without a word where this goes wrong.
     const DeviceBuffer x = Bytes(64 * sizeof(BFloat16)), y = Bytes(64 * sizeof(BFloat16));
     const DeviceBuffer weight = Bytes(64 * 64 * sizeof(BFloat16));

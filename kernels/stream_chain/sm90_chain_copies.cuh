@@ -11,72 +11,91 @@
 
 namespace draftmark::kernels {
 
-// One thread: the weights of all steps, one after the other. They wait for nobody but for room, and for
-// all but the last few copies to have come: a longer queue would not make the memory faster, but hold up
-// everything else that passes through it.
+// Where the next copy into the ring goes. For one thread.
 template <int kRows>
-__device__ void StreamWeights(const StreamChainArgs& a, const ChainMemory<kRows>& m) {
+class RingWriter {
+ public:
   using Traits = StreamChainTraits;
-  RingPlace<Traits::kStages> ring, behind;
-  int on_the_way = 0;  // copies
-  for (int s = 0; s < a.count; ++s) {
-    const StreamStep& step = m.steps[s];
-    if (step.tiles == 0) continue;
-    const StreamShare<kRows> share(step);
-    const auto bytes = static_cast<unsigned>(StageRows(step) * Traits::kStageBlocks * 128);
-    const int most =
-        min((Traits::kBytesOnTheWay - 1) / static_cast<int>(bytes), Traits::kStages - 1);
-    for (int t = 0; t < share.tiles; ++t) {
-      const StreamTile tile = TileOf(step, share.first_tile + t);
-      const CUtensorMap* const map = &a.maps[s].parts[tile.part];
-      for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
-        for (; on_the_way > most; --on_the_way) {
-          WaitFor(&m.b.full[behind.at], behind.parity);
-          behind.Advance();
-        }
-        ++on_the_way;
-        std::uint64_t* const full = &m.b.full[ring.at];
-        WaitFor(&m.b.empty[ring.at], ring.parity ^ 1u);
-        ArriveExpecting(full, bytes);
-        CopyTensor(m.Weights(ring.at), map, tile.row, share.begin + block, full);
-        ring.Advance();
-      }
+
+  __device__ explicit RingWriter(const ChainMemory<kRows>& m) : m_(m) {}
+
+  // Before copies of at most `bytes` each: how many may be on the way. A longer queue would not make the
+  // memory faster, but hold up everything else that passes through it.
+  __device__ void CopiesOf(unsigned bytes) {
+    most_ = min((Traits::kBytesOnTheWay - 1) / static_cast<int>(bytes), Traits::kStages - 1);
+  }
+  // Waits for room, and for all but the last few copies to have come. Gives the stage; its barrier expects
+  // `bytes`.
+  __device__ int Reserve(unsigned bytes, std::uint64_t** full) {
+    for (; on_the_way_ > most_; --on_the_way_) {
+      WaitFor(&m_.b.full[behind_.at], behind_.parity);
+      behind_.Advance();
+    }
+    ++on_the_way_;
+    const int stage = place_.at;
+    *full = &m_.b.full[stage];
+    WaitFor(&m_.b.empty[stage], place_.parity ^ 1u);
+    ArriveExpecting(*full, bytes);
+    place_.Advance();
+    return stage;
+  }
+
+ private:
+  const ChainMemory<kRows>& m_;
+  RingPlace<Traits::kStages> place_, behind_;
+  int on_the_way_ = 0;  // copies
+  int most_ = 0;
+};
+
+// One thread: the weights of a step. They wait for nobody but for room.
+template <int kRows>
+__device__ void StreamWeights(const StreamStep& step, const StreamMaps& maps,
+                              const ChainMemory<kRows>& m, RingWriter<kRows>& writer) {
+  using Traits = StreamChainTraits;
+  const StreamShare<kRows> share(step);
+  const auto bytes = static_cast<unsigned>(StageRows(step) * Traits::kStageBlocks * 128);
+  writer.CopiesOf(bytes);
+  for (int t = 0; t < share.tiles; ++t) {
+    const StreamTile tile = TileOf(step, share.first_tile + t);
+    const CUtensorMap* const map = &maps.parts[tile.part];
+    for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
+      std::uint64_t* full = nullptr;
+      unsigned char* const stage = m.Weights(writer.Reserve(bytes, &full));
+      CopyTensor(stage, map, tile.row, share.begin + block, full);
     }
   }
 }
 
-// One thread: waits for all blocks to have done the step before, tells the others, and starts the
-// copies of the step's rows.
+// One thread: waits for all blocks to have done the steps before, and tells the others.
 template <int kRows>
-__device__ void StreamRows(const StreamChainArgs& a, const ChainMemory<kRows>& m) {
+__device__ void WaitForSteps(const unsigned* counter, int s, const ChainMemory<kRows>& m) {
+  if (s > 0) {
+    const unsigned wanted = static_cast<unsigned>(s) * gridDim.x;
+    unsigned seen = 0;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];\n" : "=r"(seen) : "l"(counter) : "memory");
+    } while (seen < wanted);
+  }
+  FenceGlobal();
+  Arrive(&m.b.go[s]);
+}
+
+// One thread: the copies of a step's rows.
+template <int kRows>
+__device__ void StreamRows(const StreamStep& step, const StreamMaps& maps,
+                           const ChainMemory<kRows>& m,
+                           RingPlace<ChainMemory<kRows>::kGroups>& ring) {
   using Traits = StreamChainTraits;
-  RingPlace<ChainMemory<kRows>::kGroups> ring;
-  for (int s = 0; s < a.count; ++s) {
-    const StreamStep& step = m.steps[s];
-    if (s > 0) {
-      const unsigned wanted = static_cast<unsigned>(s) * gridDim.x;
-      unsigned seen = 0;
-      do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];\n"
-                     : "=r"(seen)
-                     : "l"(a.counter)
-                     : "memory");
-      } while (seen < wanted);
-    }
-    FenceGlobal();
-    Arrive(&m.b.go[s]);
-    if (step.tiles == 0) continue;
-    const StreamShare<kRows> share(step);
-    const int arrivals = share.Arrivals();
-    const bool norm = step.linear.norm_weight != nullptr;
-    for (int i = 0; i < arrivals; ++i) {
-      std::uint64_t* const there = norm ? &m.b.raw[ring.at] : &m.b.ready[ring.at];
-      WaitFor(&m.b.used[ring.at], ring.parity ^ 1u);
-      ArriveExpecting(there, Traits::kGroupBytes<kRows>);
-      CopySharedTensor(m.Group(ring.at), &a.maps[s].rows, 0,
-                       share.begin + i % share.groups * Traits::kGroupBlocks, there);
-      ring.Advance();
-    }
+  const StreamShare<kRows> share(step);
+  const int arrivals = share.Arrivals();
+  const bool norm = step.linear.norm_weight != nullptr;
+  for (int i = 0; i < arrivals; ++i) {
+    std::uint64_t* const there = norm ? &m.b.raw[ring.at] : &m.b.ready[ring.at];
+    WaitFor(&m.b.used[ring.at], ring.parity ^ 1u);
+    ArriveExpecting(there, Traits::kGroupBytes<kRows>);
+    CopySharedTensor(m.Group(ring.at), &maps.rows, 0,
+                     share.begin + i % share.groups * Traits::kGroupBlocks, there);
+    ring.Advance();
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/paged_attention/sm80_paged_attention.cuh"
 #include "kernels/stream_chain/stream_chain.h"
 #include "kernels/stream_chain/stream_chain_traits.h"
 
@@ -13,7 +14,7 @@ namespace draftmark::kernels {
 
 // How a linear step is cut among the blocks.
 struct StreamCut {
-  int tiles = 0;  // of all parts; 0: a heads step
+  int tiles = 0;  // of all parts; 0: a heads or an attention step
   int tiles_of[StreamChainTraits::kMostParts] = {};
   int of_unit = 0;     // tiles of a unit, neighbours
   int height = 0;      // outputs of a tile; of a pair, of each matrix
@@ -26,16 +27,30 @@ struct alignas(16) StreamStep : StreamCut {
   bool up_first = false;  // of a pair's two matrices in a stage
   int first_heads = 0;    // of a heads step
   int last_heads = 0;
+  int attention = -1;  // which one, of an attention step
+};
+struct alignas(16) ChainAttention {
+  PagedAttentionArgs args;
+  AttentionLaunch launch;
+  int splits = 1;             // of an item's keys
+  int tiles = 1;              // of the rows of a band
+  int tile_rows = 1;          // their rows: with the heads of a group, at most 64 queries
+  int works = 0;              // splits of all items
+  bool values_first = false;  // in a unit
 };
 struct StreamMaps {
-  CUtensorMap parts[StreamChainTraits::kMostParts];  // boxes of a stage; of a pair, one for both
-  CUtensorMap rows;  // of x, boxes of all rows and a group of blocks
+  // Boxes of a stage; of a pair, one for both. Of an attention step: a cache block's keys and values.
+  CUtensorMap parts[StreamChainTraits::kMostParts];
+  CUtensorMap
+      rows;  // of x, boxes of all rows and a group of blocks; of queries, half of their columns
 };
 struct StreamChainArgs {
   StreamStep steps[StreamChainTraits::kMostSteps];
   StreamMaps maps[StreamChainTraits::kMostSteps];
   StreamHeads heads[StreamChainTraits::kMostHeadSteps];
+  ChainAttention attentions[StreamChainTraits::kMostAttentions];
   int count = 0;
+  int items = 0;  // of attention; counters of them are in use behind the first one
   unsigned* counter = nullptr;
 };
 
@@ -114,11 +129,23 @@ struct ChainMemory {
     // A step's inputs are complete; one for each step, since who has nothing to do in one may be late.
     std::uint64_t go[Traits::kMostSteps];
     std::uint64_t sent[2];  // the other block's sums of a tile have come
+    std::uint64_t queries_full;
+    std::uint64_t queries_used;
   };
+  // Behind the ring, rows and sums.
+  struct Rest {
+    Barriers barriers;
+    float scales[kRows];
+    // The steps' own copy here: those of the arguments are read through a cache of constants, which every
+    // role of the block would fill with its own part.
+    StreamStep steps[Traits::kMostSteps];
+    ChainAttention attentions[Traits::kMostAttentions];
+  };
+  static constexpr int kBytes = Traits::kBufferBytes + static_cast<int>(sizeof(Rest));
+  static_assert(kBytes <= 227 * 1024);
 
-  // The steps' own copy here: those of the arguments are read through a cache of constants, which every
-  // role of the block would fill with its own part.
   const StreamStep* steps;
+  const ChainAttention* attentions;
   unsigned char* ring;
   unsigned char* rows;
   float* sums;

@@ -10,6 +10,7 @@
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/cluster.cuh"
 #include "kernels/device/warpgroup.cuh"
+#include "kernels/stream_chain/sm90_chain_attention.cuh"
 #include "kernels/stream_chain/sm90_chain_copies.cuh"
 #include "kernels/stream_chain/sm90_chain_finish.cuh"
 #include "kernels/stream_chain/sm90_chain_heads.cuh"
@@ -45,6 +46,12 @@ class ChainConsumer {
   __device__ void Run() {
     for (int s = 0; s < a_.count; ++s) {
       const StreamStep& step = m_.steps[s];
+      if (step.attention >= 0) {
+        RunAttention(m_.attentions[step.attention], s);
+        SyncThreads(kConsumerBarrier, Traits::kConsumers);
+        if (threadIdx.x == 0) Done(s);
+        continue;
+      }
       WaitFor(&m_.b.go[s], 0);
       if (step.tiles == 0) {
         // Where the other block's sums of tiles come, of which there are none now.
@@ -63,16 +70,32 @@ class ChainConsumer {
   }
 
  private:
-  // Tells all blocks; the last one to say so sets the counter back.
+  __device__ void RunAttention(const ChainAttention& attention, int s) {
+    ChainWork first;
+    if (static_cast<int>(blockIdx.x) < attention.works) {
+      first = WorkOf(attention, static_cast<int>(blockIdx.x));
+    }
+    WaitFor(&m_.b.go[s], 0);
+    if (attention.args.d == 64) {
+      ChainAttender<kRows, 64>(attention, m_, a_.counter + 1).Run(first, stage_, turn_, attended_);
+    } else {
+      ChainAttender<kRows, 128>(attention, m_, a_.counter + 1).Run(first, stage_, turn_, attended_);
+    }
+    ++attended_;
+  }
+
+  // Tells all blocks; the last one to say so sets the counters back.
   __device__ void Done(int s) {
-    if (a_.count == 1) return;
+    if (a_.count == 1 && a_.items == 0) return;
     FenceGlobal();
     if (s + 1 < a_.count) {
       asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(a_.counter) : "memory");
       return;
     }
     const unsigned all = static_cast<unsigned>(a_.count) * gridDim.x;
-    if (atomicAdd(a_.counter, 1u) + 1 == all) atomicExch(a_.counter, 0u);
+    if (atomicAdd(a_.counter, 1u) + 1 == all) {
+      for (int i = 0; i <= a_.items; ++i) atomicExch(a_.counter + i, 0u);
+    }
   }
 
   __device__ void RunLinear(const StreamStep& step) {
@@ -139,30 +162,67 @@ class ChainConsumer {
   TileFinisher<kRows> finisher_;
   RingPlace<Traits::kStages> stage_;
   RingPlace<ChainMemory<kRows>::kGroups> group_;
+  unsigned turn_ = 0;      // items of attention so far
+  unsigned attended_ = 0;  // attention steps so far
 };
+
+// The thread that fills the ring.
+template <int kRows>
+__device__ void FillRing(const StreamChainArgs& a, const ChainMemory<kRows>& m) {
+  RingWriter<kRows> writer(m);
+  for (int s = 0; s < a.count; ++s) {
+    const StreamStep& step = m.steps[s];
+    if (step.attention >= 0) {
+      // Kernels before may have written to the cache. Weights depend on nothing: they flow while the
+      // kernel before still runs.
+      WaitForPrevious();
+      StreamKeys(m.attentions[step.attention], &a.maps[s].parts[0], s, m, writer);
+    } else if (step.tiles > 0) {
+      StreamWeights(step, a.maps[s], m, writer);
+    }
+  }
+}
+
+// The thread that starts steps, and brings their rows.
+template <int kRows>
+__device__ void StartSteps(const StreamChainArgs& a, const ChainMemory<kRows>& m) {
+  RingPlace<ChainMemory<kRows>::kGroups> ring;
+  unsigned turn = 0;
+  for (int s = 0; s < a.count; ++s) {
+    const StreamStep& step = m.steps[s];
+    WaitForSteps(a.counter, s, m);
+    if (step.attention >= 0) {
+      StreamQueries(m.attentions[step.attention], &a.maps[s].rows, m, turn);
+    } else if (step.tiles > 0) {
+      StreamRows(step, a.maps[s], m, ring);
+    }
+  }
+}
 
 // Launched in clusters of kCluster blocks.
 template <int kRows>
 __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
-    StreamChainKernel(const __grid_constant__ StreamChainArgs a) {
+    StreamChainKernel([[maybe_unused]] const __grid_constant__ StreamChainArgs a) {
+#if DM_WARPGROUP
   using Traits = StreamChainTraits;
-  extern __shared__ unsigned char shared_memory[];
-  __shared__ typename ChainMemory<kRows>::Barriers barriers;
-  __shared__ float scales[kRows];
-  __shared__ StreamStep steps[Traits::kMostSteps];
+  using Memory = ChainMemory<kRows>;
   // The swizzle's pattern repeats every 1024 bytes.
-  unsigned char* const ring = shared_memory + (1024 - SharedAddress(shared_memory) % 1024) % 1024;
-  unsigned char* const rows = ring + Traits::kStages * Traits::kStageBytes;
+  extern __shared__ __align__(1024) unsigned char chain_memory[];
+  unsigned char* const rows = chain_memory + Traits::kStages * Traits::kStageBytes;
   auto* const sums = reinterpret_cast<float*>(rows + Traits::kAllRowBytes);
-  const ChainMemory<kRows> memory = {steps,   ring, rows, sums, sums + Traits::kSumBytes / 4,
-                                     barriers};
+  auto& rest = *reinterpret_cast<typename Memory::Rest*>(chain_memory + Traits::kBufferBytes);
+  typename Memory::Barriers& barriers = rest.barriers;
+  const Memory memory = {
+      rest.steps, rest.attentions, chain_memory, rows, sums, sums + Traits::kSumBytes / 4,
+      barriers};
   static_assert(Traits::kSumBytes >= Traits::kConsumers / kWarp * Traits::kMostHeadDim * 4);
   constexpr int kConsumerWarps = Traits::kConsumers / kWarp;
   constexpr int kWeightsWarp = kConsumerWarps + Traits::kPreparers / kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
 
   LaunchDependents();
-  CopyArguments(a.steps, a.count, steps, Traits::kThreads);
+  CopyArguments(a.steps, a.count, rest.steps, Traits::kThreads);
+  CopyArguments(a.attentions, Traits::kMostAttentions, rest.attentions, Traits::kThreads);
   if (threadIdx.x == kWeightsWarp * kWarp) {
     for (int s = 0; s < Traits::kStages; ++s) {
       InitBarrier(&barriers.full[s], 1);
@@ -176,6 +236,8 @@ __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
     for (int s = 0; s < Traits::kMostSteps; ++s) InitBarrier(&barriers.go[s], 1);
     InitBarrier(&barriers.sent[0], 1);
     InitBarrier(&barriers.sent[1], 1);
+    InitBarrier(&barriers.queries_full, 1);
+    InitBarrier(&barriers.queries_used, kConsumerWarps);
     FenceBarriers();
   }
   __syncthreads();
@@ -183,19 +245,24 @@ __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
   ClusterArrive();
   ClusterWait();
 
-  if (warp == kWeightsWarp) {
-    // Weights depend on nothing: they flow while the kernel before still runs.
-    if (Elected()) StreamWeights<kRows>(a, memory);
-    return;
-  }
-  WaitForPrevious();
-  if (warp == kWeightsWarp + 1) {
-    if (Elected()) StreamRows<kRows>(a, memory);
+  if (warp >= kWeightsWarp) {
+    GiveRegisters<Traits::kOtherRegisters>();
+    if (warp == kWeightsWarp) {
+      if (Elected()) FillRing<kRows>(a, memory);
+    } else if (warp == kWeightsWarp + 1) {
+      WaitForPrevious();
+      if (Elected()) StartSteps<kRows>(a, memory);
+    }
   } else if (warp >= kConsumerWarps) {
-    RowPreparer<kRows>(a, memory, scales).Run();
+    GiveRegisters<Traits::kOtherRegisters>();
+    WaitForPrevious();
+    RowPreparer<kRows>(a, memory, rest.scales).Run();
   } else {
+    TakeRegisters<Traits::kConsumerRegisters>();
+    WaitForPrevious();
     ChainConsumer<kRows>(a, memory).Run();
   }
+#endif
 }
 
 }  // namespace draftmark::kernels

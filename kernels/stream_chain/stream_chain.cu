@@ -5,6 +5,7 @@
 #include "kernels/device/arguments.h"
 #include "kernels/device/dependent_launch.cuh"
 #include "kernels/device/tensor_map.h"
+#include "kernels/paged_attention/paged_attention_traits.h"
 #include "kernels/stream_chain/sm90_stream_chain.cuh"
 #include "kernels/stream_chain/stream_chain.h"
 #include "kernels/stream_chain/stream_chain_traits.h"
@@ -21,8 +22,9 @@ bool IsPair(const StreamLinear& step) { return step.epilogue == StreamEpilogue::
 int ClustersThatFit() {
   if (DeviceArch() != Traits::kMinimumArch) return 0;
   auto* const kernel = StreamChainKernel<static_cast<int>(Traits::kMostRows)>;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           Traits::kSharedBytes) != cudaSuccess) {
+  constexpr int kBytes = ChainMemory<static_cast<int>(Traits::kMostRows)>::kBytes;
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) !=
+      cudaSuccess) {
     (void)cudaGetLastError();  // not the next launch's
     return 0;
   }
@@ -32,7 +34,7 @@ int ClustersThatFit() {
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(Traits::kMostBlocks);
   config.blockDim = dim3(Traits::kThreads);
-  config.dynamicSmemBytes = Traits::kSharedBytes;
+  config.dynamicSmemBytes = kBytes;
   config.attrs = &cluster;
   config.numAttrs = 1;
   int clusters = 0;
@@ -221,9 +223,77 @@ Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& ste
   return OkStatus();
 }
 
+// How an attention step is dealt out. Who has which keys does not depend on the number of bands.
+ChainAttention DealAttention(const PagedAttentionArgs& args) {
+  using Attention = PagedAttentionTraits;
+  const std::int64_t group = args.heads / args.kv;
+  ChainAttention dealt;
+  dealt.args = args;
+  const std::int64_t tile_rows =
+      std::min<std::int64_t>(args.rows, std::max<std::int64_t>(Attention::kQueries / group, 1));
+  const std::int64_t tiles = CeilDiv(args.rows, tile_rows);
+  const std::int64_t splits = std::clamp<std::int64_t>(
+      BlocksOfDevice() / (args.kv * tiles), 1, Attention::Splits(args.rows, args.heads, args.kv));
+  dealt.tile_rows = static_cast<int>(tile_rows);
+  dealt.tiles = static_cast<int>(tiles);
+  dealt.splits = static_cast<int>(splits);
+  dealt.works = static_cast<int>(args.bands * args.kv * tiles * splits);
+  dealt.values_first = args.v_pool < args.k_pool;
+  const std::int64_t results = args.bands * args.rows * args.heads;
+  dealt.launch = {.stats = static_cast<float2*>(args.workspace),
+                  .partial = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
+                                                      Attention::StatsBytes(results, splits)),
+                  .scale = AttentionScale(args.d),
+                  .vector = true};
+  return dealt;
+}
+
+// What paged_attention takes, and what this kernel does.
+Status CheckAttention(const PagedAttentionArgs& args) {
+  DM_RETURN_IF_ERROR(CheckPagedAttention(args));
+  return ArgumentCheck("stream_chain, attention")
+      .Size("rows", args.rows, 1, kMostBlocksYZ)
+      .Size("bands", args.bands, 1, kMostBlocksYZ)
+      .Rule(args.d == 64 || args.d == 128, "d is 64 or 128")
+      .Rule(args.heads / args.kv <= PagedAttentionTraits::kQueries,
+            "a row's group is 64 queries at most")
+      .Rule(CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}),
+            "queries, pools and results are aligned to 16 bytes")
+      .Rule(args.k_pool != args.v_pool, "keys and values have a pool each")
+      .Rule(args.bands * args.kv *
+                    CeilDiv(args.rows,
+                            std::max<std::int64_t>(
+                                PagedAttentionTraits::kQueries / (args.heads / args.kv), 1)) <=
+                Traits::kMostItems,
+            "bands, KV heads and rows are few enough")
+      .status();
+}
+
+// A cache block's keys and values in one map, as far from each other as the pools; nobody says how many
+// slots there are. And queries: the heads of a group of some rows, 64 columns.
+Status FillAttention(const ChainAttention& a, StreamMaps& maps) {
+  constexpr std::int64_t kColumns = 64;
+  constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;
+  const PagedAttentionArgs& args = a.args;
+  const std::int64_t width = args.kv * args.d;
+  const BFloat16* const first = a.values_first ? args.v_pool : args.k_pool;
+  const BFloat16* const second = a.values_first ? args.k_pool : args.v_pool;
+  DM_RETURN_IF_ERROR(
+      MakeTensorMap(first,
+                    {.sizes = {kColumns, kMostSlots, 2, width / kColumns},
+                     .strides = {width, second - first, kColumns},
+                     .box = {kColumns, PagedAttentionTraits::kBlockRows, 2, args.d / kColumns}},
+                    maps.parts[0]));
+  return MakeTensorMap(args.q,
+                       {.sizes = {kColumns, args.heads, args.bands * args.rows, args.d / kColumns},
+                        .strides = {args.d, args.heads * args.d, kColumns},
+                        .box = {kColumns, args.heads / args.kv, a.tile_rows, 1}},
+                       maps.rows);
+}
+
 template <int kRows>
 Status Launch(const StreamChainArgs& args, cudaStream_t stream) {
-  constexpr int kBytes = Traits::kSharedBytes;
+  constexpr int kBytes = ChainMemory<kRows>::kBytes;
   auto* const kernel = StreamChainKernel<kRows>;
   DM_RETURN_IF_ERROR(
       CudaStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
@@ -240,40 +310,84 @@ std::int64_t StreamChainRowParts() { return BlocksOfDevice(); }
 
 bool StreamLinearFits(const StreamLinear& step) { return BlocksOfDevice() > 0 && Check(step).ok(); }
 
-Status LaunchStreamChain(const StreamChain& chain, unsigned* counter, cudaStream_t stream) {
+bool StreamAttentionFits(const PagedAttentionArgs& step) {
+  return BlocksOfDevice() > 0 && CheckAttention(step).ok();
+}
+
+namespace {
+
+// Steps as the device sees them.
+class ArgumentsBuilder {
+ public:
+  // `rows` of the kernel: 8 or 16.
+  ArgumentsBuilder(std::int64_t rows, unsigned* counters) : rows_(rows) {
+    args_.counter = counters;
+  }
+  const StreamChainArgs& args() const { return args_; }
+
+  Status Add(const StreamChain::Step& given) {
+    StreamMaps& maps = args_.maps[args_.count];
+    StreamStep& step = args_.steps[args_.count++];
+    if (given.linear) return FillLinear(*given.linear, rows_, step, maps);
+    return given.attention ? AddAttention(*given.attention, step, maps)
+                           : AddHeads(given.heads, step);
+  }
+
+ private:
+  Status AddHeads(const std::vector<StreamHeads>& heads, StreamStep& step) {
+    step.first_heads = heads_;
+    DM_RETURN_IF_ERROR(ArgumentCheck("stream_chain")
+                           .Size("heads", heads_ + static_cast<std::int64_t>(heads.size()), 1,
+                                 Traits::kMostHeadSteps)
+                           .status());
+    for (const StreamHeads& one : heads) {
+      DM_RETURN_IF_ERROR(CheckHeads(one));
+      args_.heads[heads_++] = one;
+    }
+    step.last_heads = heads_;
+    return OkStatus();
+  }
+  Status AddAttention(const PagedAttentionArgs& attention, StreamStep& step, StreamMaps& maps) {
+    DM_RETURN_IF_ERROR(CheckAttention(attention));
+    const ChainAttention dealt = DealAttention(attention);
+    // Items count how many of their splits have come, through all attentions of the chain.
+    const int items = dealt.works / dealt.splits;
+    const bool first = attentions_ == 0;
+    DM_RETURN_IF_ERROR(
+        ArgumentCheck("stream_chain")
+            .Size("attentions", attentions_ + 1, 1, Traits::kMostAttentions)
+            .Rule(first || (items == args_.items && dealt.splits == args_.attentions[0].splits),
+                  "attentions of a chain have the same shape")
+            .status());
+    args_.items = items;
+    step.attention = attentions_;
+    args_.attentions[attentions_++] = dealt;
+    return FillAttention(dealt, maps);
+  }
+
+  const std::int64_t rows_;
+  int heads_ = 0;
+  int attentions_ = 0;
+  StreamChainArgs args_;
+};
+
+}  // namespace
+
+Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStream_t stream) {
   if (chain.steps().empty()) return OkStatus();
   DM_RETURN_IF_ERROR(
       ArgumentCheck("stream_chain")
           .Size("steps", static_cast<std::int64_t>(chain.steps().size()), 1, Traits::kMostSteps)
-          .Pointer("counter", counter)
+          .Pointer("counters", counters)
           .status());
   if (BlocksOfDevice() == 0) return UnimplementedError("stream_chain: the device is no sm_90");
-  StreamChainArgs args;
-  args.counter = counter;
   std::int64_t rows = 8;
   for (const StreamChain::Step& given : chain.steps()) {
     if (given.linear && given.linear->rows > 8) rows = Traits::kMostRows;
   }
-  int heads = 0;
-  for (const StreamChain::Step& given : chain.steps()) {
-    StreamMaps& maps = args.maps[args.count];
-    StreamStep& step = args.steps[args.count++];
-    if (given.linear) {
-      DM_RETURN_IF_ERROR(FillLinear(*given.linear, rows, step, maps));
-      continue;
-    }
-    step.first_heads = heads;
-    DM_RETURN_IF_ERROR(ArgumentCheck("stream_chain")
-                           .Size("heads", heads + static_cast<std::int64_t>(given.heads.size()), 1,
-                                 Traits::kMostHeadSteps)
-                           .status());
-    for (const StreamHeads& one : given.heads) {
-      DM_RETURN_IF_ERROR(CheckHeads(one));
-      args.heads[heads++] = one;
-    }
-    step.last_heads = heads;
-  }
-  return rows == 8 ? Launch<8>(args, stream) : Launch<16>(args, stream);
+  ArgumentsBuilder builder(rows, counters);
+  for (const StreamChain::Step& given : chain.steps()) DM_RETURN_IF_ERROR(builder.Add(given));
+  return rows == 8 ? Launch<8>(builder.args(), stream) : Launch<16>(builder.args(), stream);
 }
 
 }  // namespace draftmark::kernels

@@ -22,6 +22,11 @@
 // A heads step: RMSNorm and RoPE of each head of some rows, each rounded once, to y or to the rows' slots
 // of a cache. A slot outside of the pool is not written.
 //
+// An attention step: that of kernels/paged_attention, with its rules of masks, NaN and finite values, of
+// head dims 64 and 128, and of any number of bands. Keys of logical indices below a band's q_offset flow in
+// while the steps before still run: no step of the chain writes those. A band has the same bits alone and
+// among others; they differ from those of LaunchPagedAttention.
+//
 // FP32 accumulation in an order that n, k and the number of SMs decide: a row has the same bits whatever
 // other rows there are, and in every run. The launch is a programmatic dependent: it may begin, and read
 // weights, while the kernel before it still runs; weights must have been complete when that one was
@@ -30,9 +35,9 @@
 // All blocks of the kernel wait for each other: they need every SM at once, and two chains on one device
 // at the same time may wait for ever.
 //
-// INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: more than
-// 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more than 8 steps or 24
-// heads, no rows. UNIMPLEMENTED where the device is no sm_90; those of MakeTensorMap. Other rules of
+// INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
+// step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more
+// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where the device is no sm_90; those of MakeTensorMap. Other rules of
 // launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
@@ -45,6 +50,7 @@
 #include <vector>
 
 #include "kernels/device/slots.h"
+#include "kernels/paged_attention/paged_attention.h"
 #include "src/base/status.h"
 #include "src/tensor/bfloat16.h"
 
@@ -107,9 +113,13 @@ class StreamChain {
   struct Step {
     std::optional<StreamLinear> linear;
     std::vector<StreamHeads> heads;  // of a heads step; independent of each other
+    std::optional<PagedAttentionArgs> attention;
   };
-  void Add(const StreamLinear& step) { steps_.push_back({step, {}}); }
-  void Add(std::vector<StreamHeads> step) { steps_.push_back({std::nullopt, std::move(step)}); }
+  void Add(const StreamLinear& step) { steps_.push_back({step, {}, std::nullopt}); }
+  void Add(std::vector<StreamHeads> step) {
+    steps_.push_back({std::nullopt, std::move(step), std::nullopt});
+  }
+  void Add(const PagedAttentionArgs& step) { steps_.push_back({std::nullopt, {}, step}); }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:
@@ -122,9 +132,11 @@ std::int64_t StreamChainRowParts();
 
 // Whether the kernel takes sizes and addresses, and the current device the kernel.
 bool StreamLinearFits(const StreamLinear& step);
+bool StreamAttentionFits(const PagedAttentionArgs& step);
 
-// `counter` is zero before and after every launch; chains that may overlap need their own.
-Status LaunchStreamChain(const StreamChain& chain, unsigned* counter, cudaStream_t stream);
+// `counters`: StreamChainTraits::kCounters, zero before and after every launch; chains that may overlap
+// need their own.
+Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStream_t stream);
 
 }  // namespace draftmark::kernels
 

@@ -11,14 +11,19 @@ struct StreamChainTraits {
   static constexpr std::int64_t kMostRows = 16;
   static constexpr std::int64_t kMostBlocks = 160;  // whatever the device has
   static constexpr int kMostParts = 3;
-  static constexpr int kMostSteps = 8;
+  static constexpr int kMostSteps = 16;
   static constexpr int kMostHeadSteps = 24;
+  static constexpr int kMostAttentions = 3;
+  static constexpr int kMostItems = 256;  // bands * KV heads * tiles of rows, of an attention step
   static constexpr int kMostHeadDim = 256;
 
-  // Two warpgroups multiply, one prepares rows, a warp starts the weights' copies, one the rows'.
+  // Two warpgroups multiply, one prepares rows; of the fourth, a warp starts the weights' copies and one
+  // the rows'. Registers are dealt to whole warpgroups: together 512 for four threads.
   static constexpr int kConsumers = 256;
   static constexpr int kPreparers = 128;
-  static constexpr int kThreads = kConsumers + kPreparers + 64;
+  static constexpr int kThreads = kConsumers + kPreparers + 128;
+  static constexpr int kConsumerRegisters = 168;
+  static constexpr int kOtherRegisters = 88;
   // Blocks work in pairs (clusters), which can share the inner dimension of a product.
   static constexpr int kCluster = 2;
 
@@ -49,8 +54,10 @@ struct StreamChainTraits {
   static constexpr int kSumBytes = 2 * static_cast<int>(kMostRows) * kSumPitch * 4;
   // Sums from the other block of a pair, for half of the rows, of two tiles.
   static constexpr int kSentBytes = 2 * static_cast<int>(kMostRows) / 2 * kTile * 4;
-  static constexpr int kSharedBytes =
-      1024 + kStages * kStageBytes + kAllRowBytes + kSumBytes + kSentBytes;
+  static constexpr int kBufferBytes = kStages * kStageBytes + kAllRowBytes + kSumBytes + kSentBytes;
+
+  // Unsigned integers that are zero between launches: one for the steps, and one for each item.
+  static constexpr int kCounters = 1 + kMostItems;
 };
 
 }  // namespace draftmark::kernels

@@ -1,0 +1,145 @@
+// Attention as a step of a chain, against the kernels of every GPU; and what the chain around it does.
+#include <cstdint>
+#include <vector>
+
+#include "kernels/paged_attention/attention_paths_test.h"
+#include "kernels/stream_chain/stream_chain.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
+
+namespace draftmark::kernels {
+namespace {
+
+class ChainAttentionTest : public AttentionPathsTest {
+ protected:
+  void SetUp() override {
+    AttentionPathsTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (device().compute_major != 9) {
+      GTEST_SKIP() << "streaming chains are for sm_90, this is " << device().Describe();
+    }
+    counters_ = Upload(std::vector<unsigned>(StreamChainTraits::kCounters));
+  }
+  Status Launch(const PagedAttentionArgs& args) override {
+    EXPECT_TRUE(StreamAttentionFits(args));
+    StreamChain chain;
+    chain.Add(args);
+    return LaunchChain(chain);
+  }
+  Status LaunchChain(const StreamChain& chain) {
+    return LaunchStreamChain(chain, counters_.As<unsigned>(), stream());
+  }
+  std::vector<unsigned> Counters() { return Read<unsigned>(counters_); }
+
+  DeviceBuffer counters_;
+};
+
+TEST_F(ChainAttentionTest, LengthsAroundCacheBlocksAndStages) {
+  for (const std::int64_t d : {64, 128}) {
+    for (const auto& lengths : std::vector<std::vector<std::int64_t>>{{1},
+                                                                      {15},
+                                                                      {16},
+                                                                      {17, 31},
+                                                                      {32, 33},
+                                                                      {255, 256},
+                                                                      {257, 511},
+                                                                      {513, 1024},
+                                                                      {2064, 5000}}) {
+      Prepare({.rows = lengths.size() == 1 ? 16 : 8, .heads = 32, .kv = 8, .d = d}, lengths);
+      for (const AttentionMask& mask : kAttentionMasks) {
+        ExpectSame(mask);
+        if (HasFatalFailure()) FAIL() << "lengths " << testing::PrintToString(lengths);
+      }
+    }
+  }
+  EXPECT_EQ(Counters(), std::vector<unsigned>(StreamChainTraits::kCounters));
+}
+
+// 1, 2, 4, 5, 7 and 9 heads of a KV head; up to three tiles of rows; up to 32 splits; blocks with several
+// works.
+TEST_F(ChainAttentionTest, Shapes) {
+  for (const AttentionShape& shape : {AttentionShape{1, 1, 1, 64},
+                                      {1, 8, 8, 128, true},
+                                      {2, 4, 2, 128},
+                                      {5, 6, 3, 128, true},
+                                      {7, 10, 2, 64},
+                                      {9, 5, 5, 64, true},
+                                      {8, 32, 8, 128},
+                                      {13, 20, 4, 128, true},
+                                      {16, 14, 2, 64},
+                                      {16, 72, 8, 128},
+                                      {32, 8, 2, 128},
+                                      {32, 32, 8, 64, true}}) {
+    Prepare(shape, {77, 2064, 3});
+    for (const AttentionMask& mask : kAttentionMasks) {
+      ExpectSame(mask);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(ChainAttentionTest, ABandHasTheSameBitsAloneAndAmongOthers) {
+  for (const AttentionShape& shape : {AttentionShape{16, 32, 8, 128}, {32, 32, 8, 64}}) {
+    Prepare(shape, {300, 2064, 1, 700, 16, 2500, 80, 1300, 33});
+    for (const AttentionMask& mask : {AttentionMask{}, {64, true, true}}) ExpectSameBitsAlone(mask);
+  }
+}
+
+// The second one reads what the first one wrote, through the same partial results, which the first one's
+// blocks may still have near.
+TEST_F(ChainAttentionTest, SeveralInAChain) {
+  Prepare({.rows = 16, .heads = 32, .kv = 8, .d = 128}, {2064});
+  const AttentionMask mask;
+  const DeviceBuffer middle = Bytes(out_.bytes());
+  PagedAttentionArgs first = Args(mask), second = Args(mask), third = Args(mask);
+  first.out = middle.As<BFloat16>();
+  second.q = middle.As<BFloat16>();
+  second.out = out_.As<BFloat16>();
+  third.q = out_.As<BFloat16>();
+  third.out = middle.As<BFloat16>();
+  for (const PagedAttentionArgs* const args : {&first, &second, &third}) {
+    ASSERT_THAT(Launch(*args), IsOk());
+  }
+  const std::vector<BFloat16> expected = Read<BFloat16>(middle);
+  for (int run = 0; run < 20; ++run) {
+    Set(middle, 0xFF);
+    Set(out_, 0xFF);
+    StreamChain chain;
+    for (const PagedAttentionArgs* const args : {&first, &second, &third}) chain.Add(*args);
+    ASSERT_THAT(LaunchChain(chain), IsOk());
+    ASSERT_EQ(Read<BFloat16>(middle), expected) << "run " << run;
+  }
+  EXPECT_EQ(Counters(), std::vector<unsigned>(StreamChainTraits::kCounters));
+}
+
+TEST_F(ChainAttentionTest, IsChecked) {
+  Prepare({.rows = 16, .heads = 8, .kv = 2, .d = 128}, {40});
+  const auto refused = [&](auto change, const char* reason) {
+    PagedAttentionArgs args = Args({});
+    change(args);
+    EXPECT_FALSE(StreamAttentionFits(args)) << reason;
+    StreamChain chain;
+    chain.Add(args);
+    EXPECT_THAT(LaunchChain(chain),
+                StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr(reason)));
+  };
+  refused([](auto& args) { args.d = 32; }, "d is 64 or 128");
+  refused([](auto& args) { args.rows = 0; }, "rows");
+  refused([](auto& args) { args.v_pool = args.k_pool; }, "a pool each");
+  refused([](auto& args) { args.q += 1; }, "aligned to 16 bytes");
+  refused([](auto& args) { args.workspace_bytes = 16; }, "workspace");
+  StreamChain chain;
+  for (int i = 0; i <= StreamChainTraits::kMostAttentions; ++i) chain.Add(Args({}));
+  EXPECT_THAT(LaunchChain(chain), StatusIs(StatusCode::kInvalidArgument,
+                                           ::testing::HasSubstr("expected attentions in [1, 3]")));
+  chain = {};
+  chain.Add(Args({}));
+  PagedAttentionArgs other = Args({});
+  other.rows = 8;
+  other.kv = 4;
+  chain.Add(other);
+  EXPECT_THAT(LaunchChain(chain),
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("have the same shape")));
+}
+
+}  // namespace
+}  // namespace draftmark::kernels
