@@ -38,8 +38,7 @@ __device__ __forceinline__ SplitWeights WeighSplits(float2 stat, float sink) {
   return weights;
 }
 
-// Reads past L1: a chain's blocks have written the sums while the kernel runs. kWidth: elements that a
-// lane takes at a time. 4 need launch.vector.
+// kWidth: elements that a lane takes at a time. 4 need launch.vector.
 template <int kWidth>
 __device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
                                                const AttentionLaunch& launch, int splits,
@@ -64,13 +63,13 @@ __device__ __forceinline__ void CombineColumns(const PagedAttentionArgs& args,
         const bool read = valid && split_weights[i] != 0.0f;
         if constexpr (kWidth == 4) {
           const float4 four =
-              read ? __ldcg(reinterpret_cast<const float4*>(of_split)) : make_float4(0, 0, 0, 0);
+              read ? *reinterpret_cast<const float4*>(of_split) : make_float4(0, 0, 0, 0);
           values[i][0] = four.x;
           values[i][1] = four.y;
           values[i][2] = four.z;
           values[i][3] = four.w;
         } else {
-          values[i][0] = read ? __ldcg(of_split) : 0.0f;
+          values[i][0] = read ? *of_split : 0.0f;
         }
       }
 #pragma unroll

@@ -82,7 +82,7 @@ inline Near SwiGlu(const Near& gate, const Near& up) {
           silu_error * (std::abs(up.value) + up.Bound()) + std::abs(silu) * up.Bound()};
 }
 
-// Sums of squares of parts of 16 rows, [16, parts], in multiples of 2^-8: sums of these are exact in any
+// Sums of squares of parts of 16 rows, [parts, 16], in multiples of 2^-8: sums of these are exact in any
 // order, the same for any number of parts, and so is a norm by them.
 inline std::vector<float> SumsOfSquares(const std::vector<BFloat16>& x, std::int64_t k,
                                         std::int64_t parts) {
@@ -94,14 +94,14 @@ inline std::vector<float> SumsOfSquares(const std::vector<BFloat16>& x, std::int
     for (std::int64_t i = 0; i < k; ++i) {
       // A part ends here, or several that have no column.
       for (; at < i * parts / k; ++at, part = 0) {
-        sums[row * parts + at] = static_cast<float>(coarse(part));
+        sums[at * kReferenceRows + row] = static_cast<float>(coarse(part));
         given += coarse(part);
       }
       const double value = x[row * k + i].ToDouble();
       part += value * value;
       total += value * value;
     }
-    sums[row * parts + at] = static_cast<float>(coarse(total) - given);
+    sums[at * kReferenceRows + row] = static_cast<float>(coarse(total) - given);
   }
   return sums;
 }
@@ -114,7 +114,7 @@ inline std::vector<BFloat16> Normed(const std::vector<BFloat16>& x,
   std::vector<BFloat16> normed(x.size());
   for (std::int64_t row = 0; row < kReferenceRows; ++row) {
     float sum = 0;
-    for (std::int64_t part = 0; part < parts; ++part) sum += sums[row * parts + part];
+    for (std::int64_t part = 0; part < parts; ++part) sum += sums[part * kReferenceRows + row];
     const float scale = 1.0F / std::sqrt(sum / static_cast<float>(k) + epsilon);
     for (std::int64_t i = 0; i < k; ++i) {
       normed[row * k + i] =

@@ -175,6 +175,8 @@ class ChainAttender {
          index += static_cast<int>(gridDim.x)) {
       Combine(PlaceOf(a_, index), (steps_before + 1) * static_cast<unsigned>(a_.splits));
     }
+    // The copy engine writes the next step's rows over queries and results.
+    FenceShared();
   }
 
  private:
@@ -320,8 +322,6 @@ class ChainAttender {
         __stcg(a_.launch.stats + at, *reinterpret_cast<const float2*>(from + kHeadDim));
       }
     }
-    // The copy engine writes rows over this, in time.
-    FenceShared();
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
     if (threadIdx.x == 0) {
       asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(counters_ + work.item)
@@ -346,17 +346,45 @@ class ChainAttender {
       } while (seen < wanted);
     }
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    for (int query = first + static_cast<int>(threadIdx.x) / kWarp; query < last;
-         query += Traits::kConsumers / kWarp) {
-      const std::int64_t result = ResultOf(work, query);
-      const float2 stat = lane < a_.splits ? __ldcg(a_.launch.stats + result * a_.splits + lane)
-                                           : make_float2(-INFINITY, 0.0f);
-      const float sink = a_.args.sinks != nullptr
-                             ? ToFloat(a_.args.sinks[result % a_.args.heads]) * kLog2E
-                             : -INFINITY;
-      CombineColumns<4>(a_.args, a_.launch, a_.splits, result, WeighSplits(stat, sink));
+    // A warp has 64 columns of a query.
+    constexpr int kPieces = kHeadDim / 64;
+    for (int task = static_cast<int>(threadIdx.x) / kWarp; task < (last - first) * kPieces;
+         task += Traits::kConsumers / kWarp) {
+      CombineColumns(ResultOf(work, first + task / kPieces), task % kPieces * 64);
     }
+  }
+
+  // All loads of up to 16 splits at once: the way to L2 is what takes its time.
+  __device__ __forceinline__ void CombineColumns(std::int64_t result, int column) const {
+    constexpr int kAtATime = 16;
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const float2 stat = lane < a_.splits ? __ldcg(a_.launch.stats + result * a_.splits + lane)
+                                         : make_float2(-INFINITY, 0.0f);
+    const float* const from = a_.launch.partial + result * a_.splits * kHeadDim + column + lane * 2;
+    const float sink = a_.args.sinks != nullptr
+                           ? ToFloat(a_.args.sinks[result % a_.args.heads]) * kLog2E
+                           : -INFINITY;
+    SplitWeights weights;
+    float2 sum = {};
+    for (int base = 0; base < a_.splits; base += kAtATime) {
+      float2 values[kAtATime];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+        values[i] = base + i < a_.splits
+                        ? __ldcg(reinterpret_cast<const float2*>(from + (base + i) * kHeadDim))
+                        : float2{};
+      }
+      if (base == 0) weights = WeighSplits(stat, sink);
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+        const float weight = __shfl_sync(kAllLanes, weights.weight, base + i);
+        sum.x = fmaf(weight, values[i].x, sum.x);
+        sum.y = fmaf(weight, values[i].y, sum.y);
+      }
+    }
+    const float scale = weights.denominator == 0.0f ? 0.0f : 1.0f / weights.denominator;
+    *reinterpret_cast<std::uint32_t*>(a_.args.out + result * kHeadDim + column + lane * 2) =
+        RoundPair(sum.x * scale, sum.y * scale);
   }
 
   const ChainAttention& a_;

@@ -105,11 +105,8 @@ class RowPreparer {
  public:
   using Traits = StreamChainTraits;
 
-  __device__ RowPreparer(const StreamChainArgs& a, const ChainMemory<kRows>& m, float* scales)
-      : a_(a),
-        m_(m),
-        scales_(scales),
-        thread_(static_cast<int>(threadIdx.x) - Traits::kConsumers) {}
+  __device__ RowPreparer(const StreamChainArgs& a, const ChainMemory<kRows>& m)
+      : a_(a), m_(m), thread_(static_cast<int>(threadIdx.x) - Traits::kConsumers) {}
 
   __device__ void Run() {
     for (int s = 0; s < a_.count; ++s) {
@@ -118,8 +115,11 @@ class RowPreparer {
       const StreamShare<kRows> share(step);
       const int arrivals = linear ? share.Arrivals() : 0;
       const bool works = arrivals > 0 && step.linear.norm_weight != nullptr;
-      Weights weights;
+      // Two arrivals' weights are on their way at a time, the second one's since the arrival before: the
+      // fence waits for loads as well.
+      Weights weights, next;
       if (works) LoadWeights(step.linear, share, 0, weights);
+      if (works && arrivals > 1) LoadWeights(step.linear, share, 1, next);
       WaitFor(&m_.b.go[s], 0);
       if (!works) {
         // Groups that need nothing count all the same.
@@ -135,8 +135,9 @@ class RowPreparer {
         FenceShared();
         SyncThreads(kBarrier, Traits::kPreparers);
         if (thread_ == 0) Arrive(&m_.b.ready[slot]);
+        weights = next;
+        if (i + 2 < arrivals) LoadWeights(step.linear, share, i + 2, next);
         place_.Advance();
-        if (i + 1 < arrivals) LoadWeights(step.linear, share, i + 1, weights);
       }
     }
   }
@@ -159,84 +160,96 @@ class RowPreparer {
     return block < share.blocks ? (share.begin + block) * Traits::kBlock + Piece() * 8 : -1;
   }
 
+  // Zero behind the last block, where rows are zero, too, or not used.
   __device__ void LoadWeights(const StreamLinear& a, const StreamShare<kRows>& share, int arrival,
                               Weights& weights) const {
+    const BFloat16* const from = a.norm_weight;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const int column = ColumnOf(share, arrival, i);
-      if (column >= 0) {
-        weights.of[i] = __ldg(reinterpret_cast<const uint4*>(a.norm_weight + column));
-      }
+      weights.of[i] = column >= 0 ? __ldg(reinterpret_cast<const uint4*>(from + column)) : uint4{};
     }
   }
 
-  // A warp adds the sums of squares of a row.
+  // Four threads have a part of all rows, four rows each: everybody reads the same few lines at the same
+  // time, so each of them is asked for once by a block.
   __device__ void Scale(const StreamLinear& a) {
-    constexpr int kWarps = Traits::kPreparers / kWarp;
-    const int lane = thread_ % kWarp;
-    float sums[kRows / kWarps] = {};
-    // All loads at once: what they wait for is on the way to every row of the step.
+    constexpr int kQuads = static_cast<int>(Traits::kMostRows) / 4;
+    constexpr int kStep = Traits::kPreparers / kQuads;  // parts
     constexpr int kAtOnce = 5;
-    for (int from = 0; from < a.norm_parts; from += kAtOnce * kWarp) {
-      float parts[kRows / kWarps][kAtOnce];
+    const int lane = thread_ % kWarp;
+    const auto* const from = reinterpret_cast<const float4*>(a.norm_sums) + thread_ % kQuads;
+    const auto count = static_cast<int>(a.norm_parts);
+    float sums[4] = {};
+    for (int first = thread_ / kQuads; first < count; first += kAtOnce * kStep) {
+      float4 parts[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kRows / kWarps; ++i) {
-        const int row = thread_ / kWarp + i * kWarps;
-#pragma unroll
-        for (int j = 0; j < kAtOnce; ++j) {
-          const int part = from + j * kWarp + lane;
-          parts[i][j] = row < a.rows && part < a.norm_parts
-                            ? __ldcg(a.norm_sums + row * a.norm_parts + part)
-                            : 0.0f;
-        }
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int part = first + i * kStep;
+        parts[i] = part < count ? __ldcg(from + part * kQuads) : float4{};
       }
 #pragma unroll
-      for (int i = 0; i < kRows / kWarps; ++i) {
-#pragma unroll
-        for (int j = 0; j < kAtOnce; ++j) sums[i] += parts[i][j];
+      for (int i = 0; i < kAtOnce; ++i) {
+        sums[0] += parts[i].x;
+        sums[1] += parts[i].y;
+        sums[2] += parts[i].z;
+        sums[3] += parts[i].w;
       }
     }
-    SyncThreads(kBarrier, Traits::kPreparers);  // nobody reads the last step's scales any more
 #pragma unroll
-    for (int i = 0; i < kRows / kWarps; ++i) {
-      const float sum = LaneSum<kWarp>(sums[i]);
-      if (lane == 0) {
-        scales_[thread_ / kWarp + i * kWarps] =
-            1.0f / sqrtf(sum / static_cast<float>(a.k) + a.epsilon);
-      }
+    for (int step = kQuads; step < kWarp; step *= 2) {
+#pragma unroll
+      for (float& sum : sums) sum += __shfl_xor_sync(kAllLanes, sum, step);
+    }
+    if (lane < kQuads) {
+      *reinterpret_cast<float4*>(m_.squares + thread_ / kWarp * Traits::kMostRows + lane * 4) =
+          make_float4(sums[0], sums[1], sums[2], sums[3]);
     }
     SyncThreads(kBarrier, Traits::kPreparers);
+    // Every thread needs one row's, and finds it by itself.
+    float sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < Traits::kPreparers / kWarp; ++warp) {
+      sum += m_.squares[warp * Traits::kMostRows + Row()];
+    }
+    scale_ = Row() < a.rows ? 1.0f / sqrtf(sum / static_cast<float>(a.k) + a.epsilon) : 0.0f;
+    SyncThreads(kBarrier, Traits::kPreparers);  // they are read
   }
 
   __device__ void Normalise(const StreamStep& step, const StreamShare<kRows>& share, int arrival,
                             int slot, const Weights& weights) const {
-    const StreamLinear& a = step.linear;
-    const int row = Row();
-    const float scale = scales_[row];
     unsigned char* const at =
-        m_.Group(slot) + row * 128 + (Piece() ^ (row & 7)) * 16 + FirstBlock() * kRows * 128;
-    const bool shows = a.normed != nullptr && blockIdx.x < static_cast<unsigned>(step.split) &&
-                       row < a.rows && arrival < share.groups;
+        m_.Group(slot) + Row() * 128 + (Piece() ^ (Row() & 7)) * 16 + FirstBlock() * kRows * 128;
+    // Without a branch, so that none waits for another.
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const int column = ColumnOf(share, arrival, i);
-      if (column < 0) continue;
       auto* const place = reinterpret_cast<uint4*>(at + i * kRows * 128);
       float x[kChunk], weight[kChunk];
       Widen(*place, x);
       Widen(weights.of[i], weight);
 #pragma unroll
-      for (int c = 0; c < kChunk; ++c) x[c] = x[c] * scale * weight[c];
+      for (int c = 0; c < kChunk; ++c) x[c] = x[c] * scale_ * weight[c];
       *place = make_uint4(RoundPair(x[0], x[1]), RoundPair(x[2], x[3]), RoundPair(x[4], x[5]),
                           RoundPair(x[6], x[7]));
-      if (shows) *reinterpret_cast<uint4*>(a.normed + row * a.k + column) = *place;
+    }
+    const StreamLinear& a = step.linear;
+    if (a.normed == nullptr || blockIdx.x >= static_cast<unsigned>(step.split) || Row() >= a.rows ||
+        arrival >= share.groups) {
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int column = ColumnOf(share, arrival, i);
+      if (column < 0) continue;
+      *reinterpret_cast<uint4*>(a.normed + Row() * a.k + column) =
+          *reinterpret_cast<uint4*>(at + i * kRows * 128);
     }
   }
 
   const StreamChainArgs& a_;
   const ChainMemory<kRows>& m_;
-  float* const scales_;
   const int thread_;
+  float scale_ = 0;  // of this thread's row
   RingPlace<ChainMemory<kRows>::kGroups> place_;
   unsigned raw_parity_ = 0;  // a bit for each slot: only steps with a norm use that barrier
 };

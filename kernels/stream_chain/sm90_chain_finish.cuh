@@ -25,6 +25,21 @@ class TileFinisher {
 
   __device__ explicit TileFinisher(const ChainMemory<kRows>& m) : m_(m) {}
 
+  // Before the products of a tile, so that it is there behind them.
+  __device__ void LoadResidual(const StreamStep& step, int tile) {
+    const StreamLinear& a = step.linear;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int row = FirstRow(step) + thread / kPieces;
+    if (a.epilogue != StreamEpilogue::kResidual || thread >= kRows / step.split * kPieces ||
+        row >= a.rows) {
+      return;
+    }
+    const int piece = thread % kPieces * kChunk;
+    const StreamTile at = TileOf(step, tile);
+    const int count = CountOf(step, at, piece);
+    if (count > 0) LoadSome(a.residual + row * a.parts[0].n + at.row + piece, count, before_);
+  }
+
   __device__ void Run(const StreamStep& step, int tile, const float (&sums)[kRows / 8][4]) {
     SyncThreads(kConsumerBarrier, Traits::kConsumers);  // nobody reads the tile before any more
     Write(sums);
@@ -44,7 +59,8 @@ class TileFinisher {
     const int place = static_cast<int>(threadIdx.x) / kPieces;
     const int row = (FirstRow(step) + place) % kRows;
     if (a.row_sums != nullptr && threadIdx.x % kPieces == 0 && place < kRows && row < a.rows) {
-      a.row_sums[row * gridDim.x + blockIdx.x] = place < kRows / step.split ? squares_ : 0.0f;
+      a.row_sums[blockIdx.x * Traits::kMostRows + row] =
+          place < kRows / step.split ? squares_ : 0.0f;
     }
     squares_ = 0;
   }
@@ -170,8 +186,6 @@ class TileFinisher {
     const int count = CountOf(step, at, piece);
     if (count <= 0) return 0;
     const std::int64_t place = row * part.n + at.row + piece;
-    float before[kChunk] = {};
-    if (a.epilogue == StreamEpilogue::kResidual) LoadSome(a.residual + place, count, before);
     float z[kChunk];
     Add(step, row, piece, z);
     if (part.bias != nullptr) {
@@ -190,7 +204,7 @@ class TileFinisher {
     if (part.y != nullptr) StoreSome(part.y + place, count, z);
     if (a.epilogue == StreamEpilogue::kResidual) {
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) z[i] = before[i] + ToFloat(Round(z[i]));
+      for (int i = 0; i < kChunk; ++i) z[i] = before_[i] + ToFloat(Round(z[i]));
       StoreSome(a.residual + place, count, z);
     }
     float squares = 0;
@@ -228,6 +242,7 @@ class TileFinisher {
   const ChainMemory<kRows>& m_;
   unsigned turns_ = 0;  // tiles shared so far
   float squares_ = 0;
+  float before_[kChunk] = {};  // of the residual stream, this thread's part of the tile
 };
 
 }  // namespace draftmark::kernels

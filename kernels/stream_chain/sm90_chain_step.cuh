@@ -135,7 +135,7 @@ struct ChainMemory {
   // Behind the ring, rows and sums.
   struct Rest {
     Barriers barriers;
-    float scales[kRows];
+    float squares[Traits::kPreparers / 32 * Traits::kMostRows];
     // The steps' own copy here: those of the arguments are read through a cache of constants, which every
     // role of the block would fill with its own part.
     StreamStep steps[Traits::kMostSteps];
@@ -150,6 +150,7 @@ struct ChainMemory {
   unsigned char* rows;
   float* sums;
   float* sent;
+  float* squares;  // of the rows, by the preparers' warps
   Barriers& b;
 
   __device__ unsigned char* Weights(int stage) const { return ring + stage * Traits::kStageBytes; }

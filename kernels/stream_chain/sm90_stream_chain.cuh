@@ -48,20 +48,10 @@ class ChainConsumer {
       const StreamStep& step = m_.steps[s];
       if (step.attention >= 0) {
         RunAttention(m_.attentions[step.attention], s);
-        SyncThreads(kConsumerBarrier, Traits::kConsumers);
-        if (threadIdx.x == 0) Done(s);
-        continue;
-      }
-      WaitFor(&m_.b.go[s], 0);
-      if (step.tiles == 0) {
-        // Where the other block's sums of tiles come, of which there are none now.
-        static_assert(sizeof(StreamHeads) * Traits::kMostHeadSteps <= Traits::kSentBytes);
-        auto* const heads = reinterpret_cast<StreamHeads*>(m_.sent);
-        CopyArguments(a_.heads + step.first_heads, step.last_heads - step.first_heads, heads,
-                      Traits::kConsumers);
-        SyncThreads(kConsumerBarrier, Traits::kConsumers);
-        RunHeads(step, heads, m_.sums);
+      } else if (step.tiles == 0) {
+        RunHeads(step, s);
       } else {
+        WaitFor(&m_.b.go[s], 0);
         RunLinear(step);
       }
       SyncThreads(kConsumerBarrier, Traits::kConsumers);
@@ -70,6 +60,19 @@ class ChainConsumer {
   }
 
  private:
+  __device__ void RunHeads(const StreamStep& step, int s) {
+    // Where the other block's sums of tiles come, of which there are none now.
+    static_assert(sizeof(StreamHeads) * Traits::kMostHeadSteps <= Traits::kSentBytes);
+    auto* const heads = reinterpret_cast<StreamHeads*>(m_.sent);
+    CopyArguments(a_.heads + step.first_heads, step.last_heads - step.first_heads, heads,
+                  Traits::kConsumers);
+    SyncThreads(kConsumerBarrier, Traits::kConsumers);
+    HeadsRunner runner(step, heads);
+    const bool any = runner.Prepare();
+    WaitFor(&m_.b.go[s], 0);
+    runner.Run(any, m_.sums);
+  }
+
   __device__ void RunAttention(const ChainAttention& attention, int s) {
     ChainWork first;
     if (static_cast<int>(blockIdx.x) < attention.works) {
@@ -105,6 +108,7 @@ class ChainConsumer {
       // Rows that stay are waited for with the first tile, and given back with the last.
       const bool first = !share.stays || t == 0;
       const bool last = !share.stays || t + 1 == share.tiles;
+      finisher_.LoadResidual(step, share.first_tile + t);
       MultiplyTile(step, share, first, last, sums);
       finisher_.Run(step, share.first_tile + t, sums);
     }
@@ -127,6 +131,12 @@ class ChainConsumer {
 #pragma unroll
       for (float& value : sum) value = 0;
     }
+    // Products of a stage run on while the next one's are started; then it is given back.
+    int used_stage = -1, used_group = -1;
+    const auto release = [&] {
+      if (leader && used_stage >= 0) Arrive(&m_.b.empty[used_stage]);
+      if (leader && used_group >= 0) Arrive(&m_.b.used[used_group]);
+    };
     for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
       const int of_group = block % Traits::kGroupBlocks;
       if (first && of_group == 0) WaitFor(&m_.b.ready[group.at], group.parity);
@@ -144,16 +154,20 @@ class ChainConsumer {
         WarpgroupMultiply(sums, weights + k * 2, rows + k * 2);
       }
       WarpgroupCommit();
-      WarpgroupWait<0>();
-      Settle(sums);
-      if (leader) Arrive(&m_.b.empty[stage_.at]);
+      WarpgroupWait<1>();
+      release();
+      used_stage = stage_.at;
+      used_group = -1;
       stage_.Advance();
       if (of_group + Traits::kStageBlocks == Traits::kGroupBlocks ||
           block + Traits::kStageBlocks >= share.blocks) {
-        if (last && leader) Arrive(&m_.b.used[group.at]);
+        if (last) used_group = group.at;
         group.Advance();
       }
     }
+    WarpgroupWait<0>();
+    Settle(sums);
+    release();
     if (last) group_ = group;
   }
 
@@ -212,9 +226,14 @@ __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
   auto* const sums = reinterpret_cast<float*>(rows + Traits::kAllRowBytes);
   auto& rest = *reinterpret_cast<typename Memory::Rest*>(chain_memory + Traits::kBufferBytes);
   typename Memory::Barriers& barriers = rest.barriers;
-  const Memory memory = {
-      rest.steps, rest.attentions, chain_memory, rows, sums, sums + Traits::kSumBytes / 4,
-      barriers};
+  const Memory memory = {.steps = rest.steps,
+                         .attentions = rest.attentions,
+                         .ring = chain_memory,
+                         .rows = rows,
+                         .sums = sums,
+                         .sent = sums + Traits::kSumBytes / 4,
+                         .squares = rest.squares,
+                         .b = rest.barriers};
   static_assert(Traits::kSumBytes >= Traits::kConsumers / kWarp * Traits::kMostHeadDim * 4);
   constexpr int kConsumerWarps = Traits::kConsumers / kWarp;
   constexpr int kWeightsWarp = kConsumerWarps + Traits::kPreparers / kWarp;
@@ -246,7 +265,7 @@ __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
   ClusterWait();
 
   if (warp >= kWeightsWarp) {
-    GiveRegisters<Traits::kOtherRegisters>();
+    GiveRegisters<Traits::kCopierRegisters>();
     if (warp == kWeightsWarp) {
       if (Elected()) FillRing<kRows>(a, memory);
     } else if (warp == kWeightsWarp + 1) {
@@ -254,9 +273,9 @@ __global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
       if (Elected()) StartSteps<kRows>(a, memory);
     }
   } else if (warp >= kConsumerWarps) {
-    GiveRegisters<Traits::kOtherRegisters>();
+    GiveRegisters<Traits::kPreparerRegisters>();
     WaitForPrevious();
-    RowPreparer<kRows>(a, memory, rest.scales).Run();
+    RowPreparer<kRows>(a, memory).Run();
   } else {
     TakeRegisters<Traits::kConsumerRegisters>();
     WaitForPrevious();

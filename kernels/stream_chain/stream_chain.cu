@@ -133,6 +133,7 @@ Status Check(const StreamLinear& step) {
       .Rule(step.row_sums == nullptr || (step.part_count == 1 && !pair), "row_sums are of one part")
       .Rule(step.row_sums == nullptr || step.row_sums != step.norm_sums,
             "row_sums are not the norm's own")
+      .Rule(CanVectorise({step.norm_sums}, {}), "a norm's sums are aligned to 16 bytes")
       .Rule(step.normed != step.x, "normed rows go elsewhere")
       .Rule(step.normed == nullptr || step.norm_weight != nullptr, "normed rows have a norm")
       .Rule(step.epsilon >= 0, "epsilon is not negative")

@@ -73,11 +73,11 @@ struct StreamLinear {
   int part_count = 1;
   // Prologue: null for none.
   const BFloat16* norm_weight = nullptr;  // [k]
-  const float* norm_sums = nullptr;  // [rows, norm_parts]: sums of squares of parts of x's rows
+  const float* norm_sums = nullptr;       // [norm_parts, 16]: sums of squares of parts of x's rows
   std::int64_t norm_parts = 0;
   float epsilon = 0;
   BFloat16* normed = nullptr;  // [rows, k], not x; may be null
-  float* row_sums = nullptr;   // [rows, StreamChainRowParts()]: of what is stored; may be null
+  float* row_sums = nullptr;   // [StreamChainRowParts(), 16]: of what is stored; may be null
   StreamEpilogue epilogue = StreamEpilogue::kStore;
   BFloat16* residual = nullptr;  // [rows, n], read and written; kResidual
   float multiplier = 1;          // kStore

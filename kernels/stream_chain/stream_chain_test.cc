@@ -61,14 +61,14 @@ class StreamLinearTest : public ChainDeviceTest {
   static void CompareSquares(const std::vector<float>& sums, const std::vector<BFloat16>& stored,
                              std::int64_t rows, std::int64_t n) {
     const std::int64_t parts = StreamChainRowParts();
-    ASSERT_EQ(std::ssize(sums), rows * parts);
+    ASSERT_EQ(std::ssize(sums), kMostRows * parts);
     for (std::int64_t row = 0; row < rows; ++row) {
       double want = 0, got = 0;
       for (std::int64_t i = 0; i < n; ++i) {
         const double value = stored[row * n + i].ToDouble();
         want += value * value;
       }
-      for (std::int64_t part = 0; part < parts; ++part) got += sums[row * parts + part];
+      for (std::int64_t part = 0; part < parts; ++part) got += sums[part * kMostRows + row];
       ASSERT_NEAR(got, want, 1e-5 * want) << "row " << row;
     }
   }
@@ -90,7 +90,7 @@ TEST_F(StreamLinearTest, Stores) {
         SCOPED_TRACE(fmt::format("{} rows {} bias {} multiplier {} softcap {}", shape.Name(), rows,
                                  v.bias, v.multiplier, v.softcap));
         const Output<BFloat16> y = MakeRows<BFloat16>(rows, n);
-        const Output<float> sums = MakeRows<float>(rows, StreamChainRowParts());
+        const Output<float> sums = MakeOutput<float>(kMostRows * StreamChainRowParts());
         StreamLinear step = {.x = input.As<BFloat16>(), .rows = rows, .k = k};
         step.parts[0] = {.weight = weight.As<BFloat16>(),
                          .bias = v.bias ? biases.As<BFloat16>() : nullptr,
@@ -176,7 +176,7 @@ TEST_F(StreamLinearTest, AddsToTheResidualStream) {
         SCOPED_TRACE(fmt::format("{} rows {} y {}", shape.Name(), rows, shows));
         const Output<BFloat16> y = MakeRows<BFloat16>(rows, n);
         const Output<BFloat16> residual = MakeRows(rows, n, before);
-        const Output<float> sums = MakeRows<float>(rows, StreamChainRowParts());
+        const Output<float> sums = MakeOutput<float>(kMostRows * StreamChainRowParts());
         StreamLinear step = {.x = input.As<BFloat16>(), .rows = rows, .k = k};
         step.parts[0] = {.weight = weight.As<BFloat16>(),
                          .bias = biases.As<BFloat16>(),

@@ -23,7 +23,8 @@ struct StreamChainTraits {
   static constexpr int kPreparers = 128;
   static constexpr int kThreads = kConsumers + kPreparers + 128;
   static constexpr int kConsumerRegisters = 168;
-  static constexpr int kOtherRegisters = 88;
+  static constexpr int kPreparerRegisters = 104;
+  static constexpr int kCopierRegisters = 72;
   // Blocks work in pairs (clusters), which can share the inner dimension of a product.
   static constexpr int kCluster = 2;
 
