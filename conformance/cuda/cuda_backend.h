@@ -29,7 +29,7 @@ inline const Backend kCudaBackend = {"cuda", Accumulation::kFloat32};
 struct CudaSessionKind {
   std::uint64_t scratch_version = 2;
   bool paged = true;
-  bool fast = false;  // CudaSessionOptions::fast
+  bool fast = true;  // CudaSessionOptions::fast
 };
 
 class CudaBackend {

@@ -29,6 +29,7 @@ inline std::vector<CudaCaseRun> RunsBelow(const std::string& folder) {
       if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
     }
     runs.push_back({directory, name + "_v2", {.scratch_version = 2}});
+    runs.push_back({directory, name + "_simple", {.scratch_version = 2, .fast = false}});
     runs.push_back({directory, name + "_v1", {.scratch_version = 1}});
     runs.push_back({directory, name + "_contiguous", {.scratch_version = 2, .paged = false}});
   }

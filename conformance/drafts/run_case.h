@@ -69,7 +69,7 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
 std::string ReportText(const CaseReport& report);
 OrderedJson ReportJson(const CaseReport& report);
 // "draftmark verify DIR --backend reference --precision bf16", and " --scratch v1" and
-// " --path fast" where they apply.
+// " --path simple" where they apply.
 std::string ReproductionLine(const CaseReport& report);
 
 }  // namespace draftmark

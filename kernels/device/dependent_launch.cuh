@@ -32,6 +32,19 @@ inline int DeviceArch() {
          DeviceAttribute(cudaDevAttrComputeCapabilityMinor);
 }
 
+// Whether the program holds code of this kernel for the current device that takes so many threads. Code for
+// architectures without its instructions (sm_90 instead of sm_90a) is built for kNoThreads.
+inline constexpr int kNoThreads = 32;
+template <typename Kernel>
+bool IsBuiltFor(Kernel* kernel, int threads) {
+  cudaFuncAttributes attributes = {};
+  if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) {
+    return attributes.maxThreadsPerBlock >= threads;
+  }
+  (void)cudaGetLastError();  // not the next launch's
+  return false;
+}
+
 // `cluster`: blocks of a cluster along x; more than one on sm_90 and later only. What the launch was
 // answered, under the operation's name. Thread-safe.
 template <typename... Parameters, typename... Arguments>

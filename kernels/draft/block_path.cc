@@ -118,7 +118,6 @@ Status BlockPath::ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* 
   DM_RETURN_IF_ERROR(project(w.q_proj, w.q_bias, q, c_.q_dim()));
   DM_RETURN_IF_ERROR(project(w.k_proj, w.k_bias, k, c_.kv_dim()));
   DM_RETURN_IF_ERROR(project(w.v_proj, w.v_bias, v, c_.kv_dim()));
-  if (heads_chain_ != nullptr) return ChainHeads(layer);
   DM_RETURN_IF_ERROR(NormHeads(p_, q, w.q_norm, rows, c_.num_attention_heads));
   DM_RETURN_IF_ERROR(NormHeads(p_, k, w.k_norm, rows, c_.num_key_value_heads));
   DM_RETURN_IF_ERROR(Tap(layer, "q_norm", {c_.num_attention_heads, c_.head_dim}, q));
@@ -249,12 +248,7 @@ Status BlockPath::Attention(std::uint64_t layer) {
   if (taps_ != nullptr) {
     DM_RETURN_IF_ERROR(shape_.paged ? TapCache(layer) : TapRowBuffers(layer));
   }
-  if (heads_chain_ != nullptr) {
-    DM_RETURN_IF_ERROR(ChainAttention(layer));
-    DM_RETURN_IF_ERROR(heads_chain_->Flush());
-  } else {
-    DM_RETURN_IF_ERROR(LaunchPagedAttention(AttentionOf(layer), p_.stream));
-  }
+  DM_RETURN_IF_ERROR(LaunchPagedAttention(AttentionOf(layer), p_.stream));
   DM_RETURN_IF_ERROR(Tap(layer, "attn_out", {c_.q_dim()}, attended));
   DM_RETURN_IF_ERROR(Linear(p_, {.x = attended,
                                  .weight = w.o_proj,

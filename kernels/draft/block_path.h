@@ -31,17 +31,9 @@ struct BlockShape {
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
-  // Chains for the linear layers, if there are few enough rows, and for heads and attention. Either may be
-  // null, the first one is if the second is: then every step is a kernel of its own, the checked path that
-  // takes any shape.
-  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain,
-            ChainRunner* heads_chain, StageTaps* taps)
-      : p_(parts),
-        c_(parts.config),
-        shape_(shape),
-        chain_(chain),
-        heads_chain_(heads_chain),
-        taps_(taps) {}
+  // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.
+  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
+      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
 
   // Leaves the residual stream after the last layer in stream_buf. With a chain its last steps may
   // still be to be flushed.
@@ -75,7 +67,6 @@ class BlockPath {
   Status ChainOutput(std::uint64_t layer, const char* stage, StreamLinear step,
                      const DeviceConv& conv, const std::string& site);
   Status ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step);
-  Status ChainHeads(std::uint64_t layer);
   Status ChainAttention(std::uint64_t layer);
   Status TapNormed(std::uint64_t layer, const char* stage, const StreamLinear& step);
   // Of `layer`, its block rows.
@@ -86,7 +77,6 @@ class BlockPath {
   const DrafterConfig& c_;
   const BlockShape shape_;
   ChainRunner* const chain_;
-  ChainRunner* const heads_chain_;
   StageTaps* const taps_;
 };
 

@@ -161,9 +161,9 @@ Status Session::Launches(const BlockShape& shape, const ContextPass* pass, Stage
     taps->EmitHeld("hidden_norm", {config_.hidden_size});
   }
   ChainRunner runner(parts_, /*at_once=*/taps != nullptr);
-  const bool heads = parts_.fast && shape.paged && StreamChainRowParts() > 0;
-  ChainRunner* const chain = heads && ChainsFit(parts_, shape.rows()) ? &runner : nullptr;
-  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, chain, heads ? &runner : nullptr, taps).RunLayers());
+  const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
+  ChainRunner* const chain = chained ? &runner : nullptr;
+  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, chain, taps).RunLayers());
   Tail tail(parts_, shape, chain, taps);
   DM_RETURN_IF_ERROR(tail.Run());
   margins_ = tail.margins();

@@ -48,9 +48,10 @@ struct CudaSessionOptions {
   bool graphs = true;  // false: every propose launches kernel by kernel
   // Kernels for this device where they fit: on sm_90, with a cache, streaming chains (up to 16 rows;
   // kernels/stream_chain) and attention in clusters. A chain needs all SMs at once: two sessions with
-  // chains must not run at the same time. False: one kernel for each step, the same on every device.
-  // Not the default as yet: whole drafts in chains have not been judged stage by stage on a GPU.
-  bool fast = false;
+  // chains must not run at the same time. A band's results are those of the number of rows: up to 16 come
+  // from chains, more from other kernels, which add in another order. False: one kernel for each step, the
+  // same on every device.
+  bool fast = true;
 };
 
 // Bytes of device memory by purpose; each is what the ledger shows under its tags.

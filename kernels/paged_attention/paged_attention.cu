@@ -82,7 +82,8 @@ bool HopperFits(const PagedAttentionArgs& args) {
   return !args.generic && (args.d == 64 || args.d == 128) &&
          CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}) &&
          DeviceArch() == Hopper::kMinimumArch &&
-         DeviceAttribute(cudaDevAttrMultiProcessorCount) >= Hopper::kMinimumSms;
+         DeviceAttribute(cudaDevAttrMultiProcessorCount) >= Hopper::kMinimumSms &&
+         IsBuiltFor(HopperAttentionKernel<64, false>, Hopper::kThreads);
 }
 
 // The pool as [columns of 64][slots][64]; nobody says how many slots there are.

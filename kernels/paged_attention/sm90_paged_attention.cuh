@@ -13,6 +13,7 @@
 
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/cluster.cuh"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/paged_attention/paged_attention.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "kernels/paged_attention/sm90_attention_copies.cuh"
@@ -87,7 +88,9 @@ __device__ __forceinline__ void Help(const PagedAttentionArgs& args, const Hoppe
 
 // Grid: clusters of launch.cluster blocks.
 template <int kHeadDim, bool kPositions>
-__global__ void __launch_bounds__(PagedAttentionTraits::Hopper::kThreads, 1)
+__global__ void __launch_bounds__(DM_WARPGROUP ? PagedAttentionTraits::Hopper::kThreads
+                                               : kNoThreads,
+                                  1)
     HopperAttentionKernel([[maybe_unused]] const __grid_constant__ PagedAttentionArgs args,
                           [[maybe_unused]] const __grid_constant__ HopperLaunch launch,
                           [[maybe_unused]] const __grid_constant__ CUtensorMap key_map,

@@ -9,6 +9,7 @@
 
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/cluster.cuh"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/device/warpgroup.cuh"
 #include "kernels/stream_chain/sm90_chain_attention.cuh"
 #include "kernels/stream_chain/sm90_chain_copies.cuh"
@@ -215,7 +216,7 @@ __device__ void StartSteps(const StreamChainArgs& a, const ChainMemory<kRows>& m
 
 // Launched in clusters of kCluster blocks.
 template <int kRows>
-__global__ void __launch_bounds__(StreamChainTraits::kThreads, 1)
+__global__ void __launch_bounds__(DM_WARPGROUP ? StreamChainTraits::kThreads : kNoThreads, 1)
     StreamChainKernel([[maybe_unused]] const __grid_constant__ StreamChainArgs a) {
 #if DM_WARPGROUP
   using Traits = StreamChainTraits;

@@ -23,6 +23,7 @@ int ClustersThatFit() {
   if (DeviceArch() != Traits::kMinimumArch) return 0;
   auto* const kernel = StreamChainKernel<static_cast<int>(Traits::kMostRows)>;
   constexpr int kBytes = ChainMemory<static_cast<int>(Traits::kMostRows)>::kBytes;
+  if (!IsBuiltFor(kernel, Traits::kThreads)) return 0;
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) !=
       cudaSuccess) {
     (void)cudaGetLastError();  // not the next launch's
@@ -381,7 +382,9 @@ Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStrea
           .Size("steps", static_cast<std::int64_t>(chain.steps().size()), 1, Traits::kMostSteps)
           .Pointer("counters", counters)
           .status());
-  if (BlocksOfDevice() == 0) return UnimplementedError("stream_chain: the device is no sm_90");
+  if (BlocksOfDevice() == 0)
+    return UnimplementedError(
+        "stream_chain: the device is no sm_90, or the program was built without sm_90a");
   std::int64_t rows = 8;
   for (const StreamChain::Step& given : chain.steps()) {
     if (given.linear && given.linear->rows > 8) rows = Traits::kMostRows;

@@ -37,7 +37,7 @@
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
 // step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more
-// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where the device is no sm_90; those of MakeTensorMap. Other rules of
+// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where the device is no sm_90, or the program was built without sm_90a; those of MakeTensorMap. Other rules of
 // launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_

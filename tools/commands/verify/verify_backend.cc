@@ -47,7 +47,7 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
     if (scratch != "all" && scratch != one.name) continue;
     Backend judged = kCudaBackend;
     if (&one != kScratches) judged.scratch = one.name;
-    if (fast) judged.path = "fast";
+    if (!fast) judged.path = "simple";
     CudaSessionKind kind = one.kind;
     kind.fast = fast;
     backend.run_draft.push_back([cuda, judged, kind](const DrafterCase& drafter_case) {
@@ -74,7 +74,7 @@ StatusOr<VerifyBackend> OpenVerifyBackend(const BackendOptions& options) {
         "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
   }
   return Cuda(options.scratch.value_or(kScratches[0].name),
-              options.path.value_or("simple") == "fast");
+              options.path.value_or("fast") == "fast");
 }
 
 }  // namespace draftmark

@@ -28,7 +28,7 @@ struct BackendOptions {
   std::string name = "reference";        // or "cuda"
   std::optional<std::string> precision;  // "exact" or "bf16"; default exact, on the GPU bf16
   std::optional<std::string> scratch;    // "v1", "v2", "contiguous" or "all"; the GPU's only
-  std::optional<std::string> path;       // "simple" (the default) or "fast"; the GPU's only
+  std::optional<std::string> path;       // "fast" (the default) or "simple"; the GPU's only
 };
 
 // INVALID_ARGUMENT for options that do not go together, UNAVAILABLE with the reason where there is

@@ -205,7 +205,7 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
       ->add_option(
           "--path", options->backend.path,
           "With --backend cuda: simple, one kernel for each step on every device, or fast, "
-          "kernels for the device where they fit. Default: simple")
+          "kernels for the device where they fit. Default: fast")
       ->check(CLI::IsMember({"simple", "fast"}));
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout")
       ->check(IsNotEmpty);

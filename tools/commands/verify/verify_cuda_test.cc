@@ -49,10 +49,10 @@ TEST_F(VerifyCudaTest, EveryScratchIsACheckOfItsOwn) {
   EXPECT_THAT(outcome.out, EndsWith("\n3 checks passed, 0 failed\n"));
 }
 
-TEST_F(VerifyCudaTest, TheFastPath) {
-  const CommandResult outcome = Verify({kCase, "--path", "fast"});
+TEST_F(VerifyCudaTest, TheSimplePath) {
+  const CommandResult outcome = Verify({kCase, "--path", "simple"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("PASS " + std::string(kId) + " path fast: "));
+  EXPECT_THAT(outcome.out, HasSubstr("PASS " + std::string(kId) + " path simple: "));
 }
 
 TEST_F(VerifyCudaTest, Json) {
