@@ -13,8 +13,8 @@ INSTANTIATE_TEST_SUITE_P(Drafts, CudaGoldenCaseTest,
                          ::testing::ValuesIn(RunsBelow(TestData("golden/drafts"))), RunName);
 
 TEST(CudaCasesTest, TheGoldenDraftsAreThere) {
-  EXPECT_EQ(RunsBelow(TestData("golden/drafter")).size(), 3u * 7u);
-  EXPECT_EQ(RunsBelow(TestData("golden/drafts")).size(), 3u * 25u);
+  EXPECT_EQ(RunsBelow(TestData("golden/drafter")).size(), 4u * 7u);
+  EXPECT_EQ(RunsBelow(TestData("golden/drafts")).size(), 4u * 25u);
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ struct alignas(1024) HopperMemory {
     }
     InitBarrier(&queries_full, Hopper::kHelpers);
     InitBarrier(&queries_empty, Hopper::kGroups * kGroupWarps);
-    InitBarrier(&received_full, 1);
+    InitBarrier(&received_full, 1 + Hopper::kGroups * kGroupWarps);
     InitBarrier(&results_passed, owners);
     FenceBarriers();
   }

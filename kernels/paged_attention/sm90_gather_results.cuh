@@ -32,6 +32,24 @@ __device__ __forceinline__ void SendToBlock(std::uint32_t to, const void* from, 
 #endif
 }
 
+// This block's results of the queries that are dealt to it. Bulk copies are for other blocks.
+template <int kHeadDim>
+__device__ __forceinline__ void KeepResults(const HopperLaunch& launch, int rank,
+                                            HopperMemory<kHeadDim>& memory) {
+  using Hopper = PagedAttentionTraits::Hopper;
+  constexpr int kPieces = Hopper::kPitch<kHeadDim> / 4;  // of 16 bytes, of a query
+  const int rows = DealtTo(launch, rank);
+  const auto* const from =
+      reinterpret_cast<const float4*>(memory.own) + rank * launch.dealt * kPieces;
+  auto* const to = reinterpret_cast<float4*>(memory.received) + rank * rows * kPieces;
+  for (int i = static_cast<int>(threadIdx.x); i < rows * kPieces;
+       i += Hopper::kGroups * Hopper::kGroupThreads) {
+    to[i] = from[i];
+  }
+  __syncwarp();
+  if (threadIdx.x % kWarp == 0) Arrive(&memory.received_full);
+}
+
 // By both warpgroups, after their tiles of the round's item.
 template <int kHeadDim>
 __device__ __forceinline__ void SendResults(const HopperLaunch& launch, unsigned round,
@@ -46,10 +64,11 @@ __device__ __forceinline__ void SendResults(const HopperLaunch& launch, unsigned
   });
   FenceShared();
   SyncThreads(1, kAll);
-  // All warps ask for some of the copies.
   const unsigned rank = RankInCluster();
+  if (rank < launch.owners) KeepResults<kHeadDim>(launch, static_cast<int>(rank), memory);
+  // All warps ask for some of the copies.
   for (unsigned owner = threadIdx.x / kWarp; owner < launch.owners; owner += kAll / kWarp) {
-    if (!Elected()) continue;
+    if (owner == rank || !Elected()) continue;
     const int rows = DealtTo(launch, static_cast<int>(owner));
     SendToBlock(AddressInBlock(memory.received + rank * rows * kPitch, owner),
                 memory.own + owner * launch.dealt * kPitch,

@@ -11,41 +11,45 @@
 
 namespace draftmark::kernels {
 
-// Adds the sums of both warpgroups up. Each finishes one half of the columns, kFinished, and hands the
-// other one over first. `weight`: of the own sums. Warps that have no rows but empty ones are not `used`.
-template <int kHeadDim, int kFinished>
-__device__ __forceinline__ void AddGroups(const float (&sums)[kHeadDim / 8][4],
-                                          const float (&weight)[2], bool used, float* own) {
+// Where a lane's sums of eight columns of a row lie.
+template <int kHeadDim>
+__device__ __forceinline__ float2* PlaceOfSums(float* own, int columns, int half) {
   using Hopper = PagedAttentionTraits::Hopper;
-  constexpr int kGroupThreads = Hopper::kGroupThreads;
+  const int thread = static_cast<int>(threadIdx.x) % Hopper::kGroupThreads;
+  const int row = thread / kWarp * 16 + thread % kWarp / 4 + 8 * half;
+  return reinterpret_cast<float2*>(own + row * Hopper::kPitch<kHeadDim> + columns * 8 +
+                                   thread % 4 * 2);
+}
+
+// To add the sums of both warpgroups up, each hands one half of the columns over, and behind a barrier
+// finishes the other one, kFinished. `weight`: of the own sums.
+template <int kHeadDim, int kFinished>
+__device__ __forceinline__ void HandOver(const float (&sums)[kHeadDim / 8][4],
+                                         const float (&weight)[2], float* own) {
   constexpr int kHalf = kHeadDim / 16;  // of the columns, in eights
-  const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
-  const int row = thread / kWarp * 16 + thread % kWarp / 4;
-  const auto at = [&](int j, int half) {
-    return reinterpret_cast<float2*>(own + (row + 8 * half) * Hopper::kPitch<kHeadDim> + j * 8 +
-                                     thread % 4 * 2);
-  };
-  if (used) {
 #pragma unroll
-    for (int i = 0; i < kHalf; ++i) {
-      const int j = (1 - kFinished) * kHalf + i;
+  for (int i = 0; i < kHalf; ++i) {
+    const int j = (1 - kFinished) * kHalf + i;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        *at(j, half) =
-            make_float2(sums[j][2 * half] * weight[half], sums[j][2 * half + 1] * weight[half]);
-      }
+    for (int half = 0; half < 2; ++half) {
+      *PlaceOfSums<kHeadDim>(own, j, half) =
+          make_float2(sums[j][2 * half] * weight[half], sums[j][2 * half + 1] * weight[half]);
     }
   }
-  SyncThreads(1, Hopper::kGroups * kGroupThreads);
-  if (!used) return;
+}
+template <int kHeadDim, int kFinished>
+__device__ __forceinline__ void TakeOver(const float (&sums)[kHeadDim / 8][4],
+                                         const float (&weight)[2], float* own) {
+  constexpr int kHalf = kHeadDim / 16;
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) {
     const int j = kFinished * kHalf + i;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float2 other = *at(j, half);
-      *at(j, half) = make_float2(fmaf(sums[j][2 * half], weight[half], other.x),
-                                 fmaf(sums[j][2 * half + 1], weight[half], other.y));
+      float2* const place = PlaceOfSums<kHeadDim>(own, j, half);
+      const float2 other = *place;
+      *place = make_float2(fmaf(sums[j][2 * half], weight[half], other.x),
+                           fmaf(sums[j][2 * half + 1], weight[half], other.y));
     }
   }
 }
@@ -93,12 +97,13 @@ __device__ __forceinline__ void MergeGroups(const QueryGroup<kHeadDim, kKeys>& q
           make_float2(maximum, fmaf(weight_a, a.y, weight_b * b.y));
     }
   }
+  // Warps that have no rows but empty ones leave theirs.
   const bool used = thread / kWarp * 16 < results;
-  if (group == 0) {
-    AddGroups<kHeadDim, 0>(queries.sums, weight, used, own);
-  } else {
-    AddGroups<kHeadDim, 1>(queries.sums, weight, used, own);
-  }
+  if (used && group == 0) HandOver<kHeadDim, 0>(queries.sums, weight, own);
+  if (used && group == 1) HandOver<kHeadDim, 1>(queries.sums, weight, own);
+  SyncThreads(1, kAll);
+  if (used && group == 0) TakeOver<kHeadDim, 0>(queries.sums, weight, own);
+  if (used && group == 1) TakeOver<kHeadDim, 1>(queries.sums, weight, own);
 }
 
 }  // namespace draftmark::kernels

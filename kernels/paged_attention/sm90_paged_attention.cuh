@@ -64,8 +64,9 @@ __device__ __forceinline__ void Help(const PagedAttentionArgs& args, const Hoppe
                                      HopperMemory<kHeadDim>& memory) {
   const int rank = list.rank();
   const int dealt = DealtTo(launch, rank);
-  const auto bytes = static_cast<unsigned>(launch.cluster * dealt * HopperMemory<kHeadDim>::kPitch *
-                                           sizeof(float));
+  // From the other blocks
+  const auto bytes = static_cast<unsigned>((launch.cluster - 1) * dealt *
+                                           HopperMemory<kHeadDim>::kPitch * sizeof(float));
   AttentionWork work, next;
   HeldQueries<kHeadDim> queries;
   bool more = list.Next(work);
