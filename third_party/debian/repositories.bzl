@@ -41,6 +41,15 @@ def debian_repositories():
         libraries = ["libcrypto.a"],
         linkopts = ["-ldl", "-lpthread"],
     )
+    debian_library(
+        name = "sqlite3",
+        target = "sqlite3",
+        packages = ["libsqlite3-dev"],
+        include_entries = ["sqlite3.h"],
+        # The archive, so that programs for other machines need no libsqlite3 there.
+        libraries = ["libsqlite3.a"],
+        linkopts = ["-ldl", "-lm", "-lpthread"],
+    )
 
     # Used header-only; Debian's package also brings a shared library, which nothing here links.
     debian_library(
