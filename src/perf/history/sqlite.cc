@@ -203,6 +203,17 @@ Status Sqlite::RunScript(const std::string& sql) {
   return result == SQLITE_OK ? OkStatus() : handle_->ErrorOf(result);
 }
 
+Status Sqlite::CopyTo(Sqlite& target) {
+  sqlite3_backup* const backup =
+      sqlite3_backup_init(target.handle_->db(), "main", handle_->db(), "main");
+  if (backup == nullptr) return target.handle_->ErrorOf(sqlite3_errcode(target.handle_->db()));
+  // All pages in one step, which waits for other writers as long as any statement does.
+  const int stepped = sqlite3_backup_step(backup, -1);
+  const int finished = sqlite3_backup_finish(backup);
+  if (finished != SQLITE_OK) return target.handle_->ErrorOf(finished);
+  return stepped == SQLITE_DONE ? OkStatus() : target.handle_->ErrorOf(stepped);
+}
+
 std::int64_t Sqlite::LastRowId() const { return sqlite3_last_insert_rowid(handle_->db()); }
 std::int64_t Sqlite::ChangedRows() const { return sqlite3_changes64(handle_->db()); }
 const std::string& Sqlite::path() const { return handle_->path(); }

@@ -135,6 +135,9 @@ class Sqlite {
   // Any number of statements without arguments, as a schema is.
   Status RunScript(const std::string& sql);
 
+  // Makes `target` a copy of this database, in one transaction; other processes may have it open.
+  Status CopyTo(Sqlite& target);
+
   // The first column of the only row, or none.
   template <typename... Arguments>
   StatusOr<std::optional<std::int64_t>> OneInt(std::string_view sql,

@@ -1,0 +1,254 @@
+#include "src/perf/history/history_rebuild.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "src/base/errno_status.h"
+#include "src/perf/history/schema.h"
+
+namespace draftmark {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBesideDatabase[] = {"", "-wal", "-shm", "-journal"};
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+void RemoveDatabase(const std::string& path) {
+  std::error_code ignored;
+  for (const char* const suffix : kBesideDatabase) fs::remove(path + suffix, ignored);
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return OkStatus();
+  return ErrnoStatus(error.value(), "rename " + from + " to", to);
+}
+
+Status Sync(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, "open", path);
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  return result == 0 ? OkStatus() : ErrnoStatus(error, "sync", path);
+}
+
+// What the old database is good for.
+struct OldDatabase {
+  std::optional<Sqlite> db;  // none: there is none, or it cannot even be opened
+  bool damaged = false;
+};
+
+// Another program's or a newer database is an error: it is not ours to replace.
+StatusOr<OldDatabase> OpenOld(const std::string& database) {
+  OldDatabase old;
+  if (!Exists(database)) return StatusOr<OldDatabase>(std::move(old));
+  StatusOr<Sqlite> db = OpenHistoryDatabase(database);
+  if (!db.ok()) {
+    if (db.status().code() != StatusCode::kDataLoss) return db.status();
+    old.damaged = true;
+    return StatusOr<OldDatabase>(std::move(old));
+  }
+  old.db.emplace(std::move(db).value());
+  old.damaged = true;
+  if (StatusOr<SqliteRows> rows = old.db->Query("PRAGMA quick_check(1)"); rows.ok()) {
+    SqliteRows checked = std::move(rows).value();
+    old.damaged = !checked.Next() || checked.Text(0) != "ok";
+  }
+  return StatusOr<OldDatabase>(std::move(old));
+}
+
+// Writes the files that are gone from what the old database holds. Of a damaged one whatever can
+// still be read, and proves itself by its hash.
+Status RestoreFiles(Sqlite& db, bool damaged, const std::string& folder, FileSystem& files,
+                    RebuildReport& report) {
+  std::vector<std::pair<std::string, std::string>> gone;
+  {
+    StatusOr<SqliteRows> rows = db.Query("SELECT uid, sha256 FROM records ORDER BY uid");
+    if (!rows.ok()) return damaged ? OkStatus() : rows.status();
+    SqliteRows found = std::move(rows).value();
+    while (found.Next()) {
+      if (!files.IsFile(JoinPath(folder, RecordFileName(found.Text(0))))) {
+        gone.emplace_back(found.Text(0), found.Text(1));
+      }
+    }
+    if (!damaged) DM_RETURN_IF_ERROR(found.status());
+  }
+  for (const auto& [uid, sha256] : gone) {
+    const StatusOr<HistoryRecord> record = ReadRecord(db, uid);
+    const StatusOr<RecordText> text =
+        record.ok() ? RecordToJsonl(*record) : StatusOr<RecordText>(record.status());
+    if (!text.ok() || text->uid != uid || text->sha256 != sha256) {
+      report.problems.push_back(fmt::format(
+          "{}: gone, and {}", JoinPath(folder, RecordFileName(uid)),
+          text.ok() ? std::string("the database has another content") : text.status().message()));
+      continue;
+    }
+    DM_RETURN_IF_ERROR(WriteTextFile(JoinPath(folder, RecordFileName(uid)), text->text, files));
+    ++report.restored;
+  }
+  return OkStatus();
+}
+
+// Everything that the folder has, into a fresh database. Without a journal: it is thrown away if
+// anything goes wrong.
+Status Fill(Sqlite& db, const std::string& folder, FileSystem& files, RebuildReport& report) {
+  DM_RETURN_IF_ERROR(db.Run("PRAGMA journal_mode = OFF"));
+  DM_RETURN_IF_ERROR(db.Run("PRAGMA synchronous = OFF"));
+  DM_RETURN_IF_ERROR(MigrateHistory(db));
+  DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListRecordFiles(folder, files));
+  SqliteTransaction transaction(db);
+  DM_RETURN_IF_ERROR(transaction.Begin());
+  RowWriter writer(db);
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(folder, name);
+    const StatusOr<ParsedRecord> parsed = ReadRecordFile(path, files);
+    if (!parsed.ok()) {
+      report.problems.push_back(parsed.status().message());
+      continue;
+    }
+    if (RecordFileName(parsed->uid) != name) {
+      report.problems.push_back(
+          fmt::format("{}: expected the name {}, since that is the record's id", path,
+                      RecordFileName(parsed->uid)));
+      continue;
+    }
+    DM_ASSIGN_OR_RETURN(const AddOutcome outcome, writer.Add(*parsed));
+    if (outcome == AddOutcome::kReplaced) ++report.replaced;
+  }
+  DM_RETURN_IF_ERROR(transaction.Commit());
+  DM_ASSIGN_OR_RETURN(const std::optional<std::int64_t> records,
+                      db.OneInt("SELECT count(*) FROM records"));
+  report.records = static_cast<std::size_t>(records.value_or(0));
+  return OkStatus();
+}
+
+// A name beside the database that nothing has.
+std::string AsideName(const std::string& database) {
+  for (int i = 1;; ++i) {
+    const std::string name = fmt::format("{}.damaged-{}", database, i);
+    if (!Exists(name)) return name;
+  }
+}
+
+Status TakePlace(OldDatabase old, const std::string& temporary, const std::string& database,
+                 RebuildReport& report) {
+  if (old.db && !old.damaged) {
+    DM_ASSIGN_OR_RETURN(Sqlite fresh, Sqlite::Open(temporary, SqliteMode::kReadOnly));
+    return fresh.CopyTo(*old.db);
+  }
+  DM_RETURN_IF_ERROR(Sync(temporary));
+  old.db.reset();
+  if (Exists(database)) {
+    report.moved_aside = AsideName(database);
+    // The log first: it must never lie beside a database that it does not belong to.
+    for (const char* const suffix : {"-wal", "-shm", "-journal", ""}) {
+      if (!Exists(database + suffix)) continue;
+      DM_RETURN_IF_ERROR(Rename(database + suffix, report.moved_aside + suffix));
+    }
+  }
+  return Rename(temporary, database);
+}
+
+}  // namespace
+
+StatusOr<RebuildReport> RebuildHistory(const std::string& database, FileSystem& files) {
+  const std::string folder = RunsFolderOf(database);
+  RebuildReport report;
+  if (!Exists(database) && !files.IsDirectory(folder)) {
+    return NotFoundError(
+        fmt::format("{}: no such history, and no folder {} to make it from", database, folder));
+  }
+  DM_ASSIGN_OR_RETURN(OldDatabase old, OpenOld(database));
+  DM_RETURN_IF_ERROR(files.CreateDirectories(folder));
+  if (old.db) DM_RETURN_IF_ERROR(RestoreFiles(*old.db, old.damaged, folder, files, report));
+  const std::string temporary = fmt::format("{}.rebuild-{}.tmp", database, ::getpid());
+  RemoveDatabase(temporary);
+  Status status;
+  {
+    StatusOr<Sqlite> db = Sqlite::Open(temporary, SqliteMode::kCreate);
+    status = db.ok() ? Fill(db.value(), folder, files, report) : db.status();
+  }
+  if (status.ok()) status = TakePlace(std::move(old), temporary, database, report);
+  RemoveDatabase(temporary);
+  DM_RETURN_IF_ERROR(status);
+  return report;
+}
+
+namespace {
+
+Status MergeFile(History& history, const std::string& path, FileSystem& files,
+                 MergeReport& report) {
+  const StatusOr<std::string> text = ReadTextFile(path, files, kLargestRecordFile);
+  if (!text.ok()) {
+    report.problems.push_back(text.status().message());
+    return OkStatus();
+  }
+  const StatusOr<Added> added = history.AddText(*text, path);
+  if (!added.ok()) {
+    const StatusCode code = added.status().code();
+    // The next file would find the same.
+    if (code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable) {
+      return added.status();
+    }
+    // What is said of the record that is there does not name the one that was to come.
+    report.problems.push_back(added.status().message().starts_with(path)
+                                  ? added.status().message()
+                                  : fmt::format("{}: {}", path, added.status().message()));
+    return OkStatus();
+  }
+  switch (added->outcome) {
+    case AddOutcome::kAdded:
+      ++report.added;
+      break;
+    case AddOutcome::kKnown:
+      ++report.known;
+      break;
+    case AddOutcome::kReplaced:
+      ++report.replaced;
+      break;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::string>& paths,
+                                   FileSystem& files) {
+  MergeReport report;
+  for (const std::string& path : paths) {
+    std::string folder = path;
+    if (files.IsFile(path)) {
+      if (path.ends_with(".jsonl")) {
+        DM_RETURN_IF_ERROR(MergeFile(history, path, files, report));
+        continue;
+      }
+      folder = RunsFolderOf(path);
+    }
+    if (!files.IsDirectory(folder)) {
+      return NotFoundError(fmt::format(
+          "{}: expected a .jsonl file, a folder of them or a database with a folder {}, found none",
+          path, RunsFolderOf(path)));
+    }
+    DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListRecordFiles(folder, files));
+    for (const std::string& name : names) {
+      DM_RETURN_IF_ERROR(MergeFile(history, JoinPath(folder, name), files, report));
+    }
+  }
+  return report;
+}
+
+}  // namespace draftmark
