@@ -42,6 +42,14 @@ def debian_repositories():
         linkopts = ["-ldl", "-lpthread"],
     )
     debian_library(
+        name = "expat",
+        target = "expat",
+        packages = ["libexpat1-dev"],
+        include_entries = ["expat.h", "expat_external.h"],
+        # The archive, so that programs for other machines need no libexpat there.
+        libraries = ["libexpat.a"],
+    )
+    debian_library(
         name = "sqlite3",
         target = "sqlite3",
         packages = ["libsqlite3-dev"],

@@ -14,6 +14,7 @@
 #include "tools/commands/draft/draft_command.h"
 #include "tools/commands/dump_template/dump_template_command.h"
 #include "tools/commands/golden/golden_command.h"
+#include "tools/commands/history/history_command.h"
 #include "tools/commands/perf/perf_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
@@ -57,6 +58,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   AddDraftCommand(app, context);
   AddDumpTemplateCommand(app, context);
   AddGoldenCommand(app, context);
+  AddHistoryCommand(app, context);
   AddPerfCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);

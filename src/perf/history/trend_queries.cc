@@ -121,6 +121,41 @@ class NightMaker {
   std::vector<float> copy_shares_, floor_shares_;
 };
 
+float MeanShare(float a, float b, double weight_of_b) {
+  if (a < 0) return b;
+  if (b < 0) return a;
+  return static_cast<float>(a * (1 - weight_of_b) + b * weight_of_b);
+}
+
+// A night may come in parts: what retention has kept, and runs that were merged later. Values are
+// weighted by runs, since the median of all of them is not known any more.
+void JoinParts(std::vector<NightValue>& nights) {
+  std::stable_sort(nights.begin(), nights.end(),
+                   [](const NightValue& a, const NightValue& b) { return a.day < b.day; });
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < nights.size(); ++i) {
+    const NightValue& part = nights[i];
+    NightValue& whole = nights[last];
+    if (part.day != whole.day) {
+      nights[++last] = part;
+      continue;
+    }
+    if (part.runs > 0) {
+      const double weight = static_cast<double>(part.runs) / (part.runs + whole.runs);
+      whole.seconds = whole.seconds * (1 - weight) + part.seconds * weight;
+      whole.low = whole.runs > 0 ? std::min(whole.low, part.low) : part.low;
+      whole.high = std::max(whole.high, part.high);
+      whole.copy_share = MeanShare(whole.copy_share, part.copy_share, weight);
+      whole.floor_share = MeanShare(whole.floor_share, part.floor_share, weight);
+    }
+    whole.runs += part.runs;
+    whole.invalid += part.invalid;
+    whole.failed += part.failed;
+    whole.samples += part.samples;
+  }
+  if (!nights.empty()) nights.resize(last + 1);
+}
+
 // What retention has kept, before the nights that still have runs.
 Status AddKeptNights(Sqlite& db, const SeriesFilter& filter,
                      std::map<SeriesId, NightSeries>& found) {
@@ -259,8 +294,7 @@ StatusOr<std::vector<NightSeries>> HistoryReader::Nights(const SeriesFilter& fil
     const auto at = found.find(row.id);
     if (at == found.end()) continue;
     at->second.series = row;
-    std::stable_sort(at->second.nights.begin(), at->second.nights.end(),
-                     [](const NightValue& a, const NightValue& b) { return a.day < b.day; });
+    JoinParts(at->second.nights);
     answer.push_back(std::move(at->second));
   }
   return answer;
