@@ -29,9 +29,13 @@ StatusOr<HistoryReader> HistoryReader::Open(const std::string& database, FileSys
   DM_ASSIGN_OR_RETURN(Sqlite db, Sqlite::Open(database, SqliteMode::kReadOnly));
   const Status status = CheckHistorySchema(db);
   if (status.ok()) return HistoryReader(std::move(db));
-  // A write-ahead log needs a file for locks beside the database. Where none can be made and none
-  // is there, nobody writes.
-  if (status.code() != StatusCode::kUnavailable || files.IsFile(database + "-wal")) return status;
+  // A write-ahead log needs a file for locks beside the database. Where none can be made, and the
+  // log is empty or not there, nobody writes.
+  if (status.code() != StatusCode::kUnavailable) return status;
+  if (files.IsFile(database + "-wal")) {
+    const auto log = files.Map(database + "-wal");
+    if (!log.ok() || !(*log)->bytes().empty()) return status;
+  }
   DM_ASSIGN_OR_RETURN(Sqlite immutable, Sqlite::Open(database, SqliteMode::kImmutable));
   DM_RETURN_IF_ERROR(CheckHistorySchema(immutable));
   return HistoryReader(std::move(immutable));

@@ -126,10 +126,15 @@ Status Fill(Sqlite& db, const std::string& folder, FileSystem& files, RebuildRep
                       RecordFileName(parsed->uid)));
       continue;
     }
-    DM_ASSIGN_OR_RETURN(const AddOutcome outcome, writer.Add(*parsed));
-    if (outcome == AddOutcome::kReplaced) ++report.replaced;
+    DM_RETURN_IF_ERROR(writer.Add(*parsed).status());
   }
   DM_RETURN_IF_ERROR(transaction.Commit());
+  for (const std::string& name : names) {
+    DM_ASSIGN_OR_RETURN(const std::optional<std::int64_t> replaced,
+                        db.OneInt("SELECT count(*) FROM replaced_runs WHERE uid = ?",
+                                  name.substr(0, name.rfind('.'))));
+    if (replaced.value_or(0) > 0) ++report.replaced;
+  }
   DM_ASSIGN_OR_RETURN(const std::optional<std::int64_t> records,
                       db.OneInt("SELECT count(*) FROM records"));
   report.records = static_cast<std::size_t>(records.value_or(0));

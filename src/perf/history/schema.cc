@@ -11,16 +11,25 @@ namespace {
 
 // 0 for a database without any table.
 StatusOr<std::int64_t> VersionOf(Sqlite& db) {
-  DM_ASSIGN_OR_RETURN(const std::optional<std::int64_t> application,
-                      db.OneInt("PRAGMA application_id"));
-  DM_ASSIGN_OR_RETURN(const std::optional<std::int64_t> tables,
-                      db.OneInt("SELECT count(*) FROM sqlite_schema"));
-  if (application.value_or(0) == 0 && tables.value_or(0) == 0) return std::int64_t{0};
-  if (application.value_or(0) != kHistoryApplicationId) {
+  std::int64_t application = 0;
+  std::int64_t tables = 0;
+  {
+    // In one statement: another process may make the tables between two.
+    DM_ASSIGN_OR_RETURN(SqliteRows rows,
+                        db.Query("SELECT application_id, (SELECT count(*) FROM sqlite_schema) "
+                                 "FROM pragma_application_id"));
+    if (rows.Next()) {
+      application = rows.Int(0);
+      tables = rows.Int(1);
+    }
+    DM_RETURN_IF_ERROR(rows.status());
+  }
+  if (application == 0 && tables == 0) return std::int64_t{0};
+  if (application != kHistoryApplicationId) {
     return FailedPreconditionError(fmt::format(
         "{}: expected a history of draftmark, found another program's database (application id "
         "{:#x}); it was left as it is",
-        db.path(), application.value_or(0)));
+        db.path(), application));
   }
   const StatusOr<std::optional<std::int64_t>> version =
       db.OneInt("SELECT version FROM schema_version");

@@ -1,7 +1,9 @@
 #include "src/perf/history/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -68,10 +70,16 @@ Status SqliteHandle::ErrorOf(int result) const {
       return ResourceExhaustedError(fmt::format("{}: cannot write: {}", path_, said));
     case SQLITE_IOERR:
       if (system != 0) return ErrnoStatus(system, "write or read", path_);
-      return UnavailableError(fmt::format("{}: {}", path_, said));
+      // SQLite does not keep the reason of every write that failed; a file that may not grow is one.
+      if (result == SQLITE_IOERR_WRITE || result == SQLITE_IOERR_FSYNC ||
+          result == SQLITE_IOERR_TRUNCATE || result == SQLITE_IOERR_SHMSIZE) {
+        return ResourceExhaustedError(
+            fmt::format("{}: cannot write: {}; is the disk full?", path_, said));
+      }
+      return UnavailableError(fmt::format("{}: {} (SQLite code {})", path_, said, result));
     case SQLITE_CANTOPEN:
       if (system != 0) return ErrnoStatus(system, "open", path_);
-      return UnavailableError(fmt::format("{}: {}", path_, said));
+      return UnavailableError(fmt::format("{}: {} (SQLite code {})", path_, said, result));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -148,6 +156,18 @@ Status DamagedDatabaseError(const std::string& path, std::string_view what) {
       path, what));
 }
 
+namespace {
+
+// SQLite tries to open for reading after it could not create, and keeps the reason of that only.
+Status WhyNotCreated(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return ErrnoStatus(errno, "open or create", path);
+  ::close(fd);
+  return UnavailableError(path + ": cannot be opened as a database");
+}
+
+}  // namespace
+
 StatusOr<Sqlite> Sqlite::Open(const std::string& path, SqliteMode mode) {
   // SQLite would open a private temporary database for "", and one in memory for ":memory:".
   if (path.empty() || path.find('\0') != std::string::npos || path == ":memory:") {
@@ -180,7 +200,11 @@ StatusOr<Sqlite> Sqlite::Open(const std::string& path, SqliteMode mode) {
   sqlite3* db = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &db, flags, nullptr);
   auto handle = std::make_unique<SqliteHandle>(path, db);
-  if (result != SQLITE_OK) return handle->ErrorOf(result);
+  if (result != SQLITE_OK) {
+    if (mode == SqliteMode::kCreate && (result & 0xFF) == SQLITE_CANTOPEN)
+      return WhyNotCreated(path);
+    return handle->ErrorOf(result);
+  }
   sqlite3_busy_timeout(db, kBusyMilliseconds);
   Sqlite opened(std::move(handle));
   DM_RETURN_IF_ERROR(opened.Run("PRAGMA foreign_keys = ON"));
