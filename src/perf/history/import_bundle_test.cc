@@ -49,64 +49,34 @@ constexpr char kRoofline[] = R"({"schema_version": 1, "command": "draftmark benc
   "linear": [{"id": "linear/rows=1,n=2,k=3", "outcome": "PASS", "us": 10.0, "share": 0.9,
     "simple_us": 20.0, "simple_share": 0.45, "error": null}]})";
 
-constexpr char kVerify[] = R"({"device": "NVIDIA H200 (sm_90, 132 SMs, runtime CUDA 13.0)",
-               "passed" : 40, "failed" : 3, "expected_failures" : 1, "errors" : ["golden/x: bad"],
-               "groups" : [ {
-                 "suite" : "sizes",
-                 "subject" : "rows.json",
-                 "checks" : 33,
-                 "failed" : 1,
-                 "failures" : ["row 7: expected 1, found 2"]
-               } ],
-               "operations" : [ {
-                 "case" : "op/a/rows=1/bf16",
-                 "backend" : "cuda",
-                 "precision" : "bf16",
-                 "passed" : true,
-                 "signature" : "",
-                 "used_share" : 0.5,
-                 "outputs" : [],
-                 "outcome" : "PASS",
-                 "expectation" : null
-               } ],
-               "drafts" : [ {
-                 "case" : "draft/a/nb=1",
-                 "directory" : "/somewhere",
-                 "backend" : "cuda",
-                 "precision" : "bf16",
-                 "scratch" : "v1",
-                 "path" : "fast",
-                 "passed" : false,
-                 "signature" : "step0.norm: bound",
-                 "stages" : [
-                   {"stage" : "a", "relative_l2" : 0.5, "bound" : 0.0},
-                   {"stage" : "b", "relative_l2" : 0.003, "bound" : 0.004},
-                   {"stage" : "c", "relative_l2" : 0.001, "bound" : 0.004}
-                 ],
-                 "reproduce" : "draftmark verify draft/a/nb=1",
-                 "outcome" : "XFAIL",
-                 "expectation" : {
-                   "case" : "draft/*",
-                   "kind" : "waiver",
-                   "reason" : "known",
-                   "owner" : "kernels",
-                   "link" : "x",
-                   "expires" : "2026-12-31",
-                   "signature" : "s"
-                 }
-               } ]
-})";
+constexpr char kVerify[] =
+    R"json({"device": "NVIDIA H200 (sm_90, 132 SMs, runtime CUDA 13.0)",
+  "passed": 40, "failed": 3, "expected_failures": 1, "errors": ["golden/x: bad"],
+  "groups": [{"suite": "sizes", "subject": "rows.json", "checks": 33, "failed": 1,
+              "failures": ["row 7: expected 1, found 2"]}],
+  "operations": [
+    {"case": "op/a/rows=1/bf16", "backend": "cuda", "precision": "bf16", "passed": true,
+     "signature": "", "used_share": 0.5, "outputs": [], "outcome": "PASS", "expectation": null}],
+  "drafts": [
+    {"case": "draft/a/nb=1", "directory": "/somewhere", "backend": "cuda", "precision": "bf16",
+     "scratch": "v1", "path": "fast", "passed": false, "signature": "step0.norm: bound",
+     "stages": [{"stage": "a", "relative_l2": 0.5, "bound": 0.0},
+                {"stage": "b", "relative_l2": 0.003, "bound": 0.004},
+                {"stage": "c", "relative_l2": 0.001, "bound": 0.004}],
+     "reproduce": "draftmark verify draft/a/nb=1", "outcome": "XFAIL",
+     "expectation": {"case": "draft/*", "kind": "waiver", "reason": "known", "owner": "kernels",
+                     "link": "x", "expires": "2026-12-31", "signature": "s"}}]})json";
 
-constexpr char kJunit[] = R"(<?xml version="1.0" encoding="UTF-8"?>
+constexpr char kJunit[] = R"xml(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="draftmark bench">
   <testsuite name="first_benchmark" tests="2">
     <testcase name="op/a" classname="first_benchmark"/>
-    <testcase name="op/b&quot;c" classname="first_benchmark"><failure message="no &lt;kernel&gt;"/></testcase>
-    <testcase name="S" status="run" result="skipped"><skipped message="no GPU"><![CDATA[</x>]]></skipped></testcase>
+    <testcase name="op/b&quot;c" classname="x"><failure message="no &lt;kernel&gt;"/></testcase>
+    <testcase name="S" result="skipped"><skipped message="no GPU"><![CDATA[</x>]]></skipped></testcase>
     <testcase name="op/b&quot;c"><failure message="again"/><failure message="third"/></testcase>
   </testsuite>
   <testsuite name="broken"><testcase name="program"><error message="crashed"/></testcase></testsuite>
-</testsuites>)";
+</testsuites>)xml";
 
 class BundleTest : public testing::Test {
  protected:

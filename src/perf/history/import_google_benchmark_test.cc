@@ -18,19 +18,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr char kContext[] = R"({
+constexpr char kContext[] = R"json({
     "date": "2026-11-30T03:24:17+01:00", "host_name": "secret-host",
     "executable": "/home/someone/bin/operations_benchmark", "num_cpus": 16, "mhz_per_cpu": 2000,
     "cpu_scaling_enabled": false, "caches": [{"type": "Data", "level": 1}], "load_avg": [0.5],
     "library_build_type": "release", "catalogue": "/home/someone/configs.json",
-    "gpu": "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, L2 60 MiB, driver CUDA 13.1, runtime CUDA 13.0)",
-               "driver" : "580.159.04",
-               "clocks" : "locked 1980 MHz",
-               "commit" : "b8a6378",
-               "session" : "night 7",
-               "run_number" : "3",
-               "cublaslt_version" : "130102"
-})";
+    "gpu": "NVIDIA H200 (sm_90, 132 SMs, L2 60 MiB, driver CUDA 13.1, runtime CUDA 13.0)",
+    "driver": "580.159.04", "clocks": "locked 1980 MHz", "commit": "b8a6378", "session": "night 7",
+    "run_number": "3", "cublaslt_version": "130102"})json";
 
 std::string Entry(const std::string& name, const std::string& rest, int repetition = 0) {
   return fmt::format(
