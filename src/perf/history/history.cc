@@ -56,7 +56,7 @@ StatusOr<Sqlite> OpenHistoryDatabase(const std::string& database) {
   DM_ASSIGN_OR_RETURN(Sqlite db, Sqlite::Open(database, SqliteMode::kCreate));
   // Of another program's or a newer database not even the journal mode may change.
   DM_RETURN_IF_ERROR(MigrateHistory(db));
-  DM_RETURN_IF_ERROR(db.Run("PRAGMA journal_mode = WAL"));
+  DM_RETURN_IF_ERROR(db.RunPatiently("PRAGMA journal_mode = WAL"));
   // The JSONL file is synced, so a power cut may take the last transactions, but nothing with them.
   DM_RETURN_IF_ERROR(db.Run("PRAGMA synchronous = NORMAL"));
   return db;

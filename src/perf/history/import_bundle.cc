@@ -15,6 +15,7 @@ namespace draftmark {
 namespace {
 
 constexpr std::int64_t kSummaryVersion = 1;
+constexpr char kUnknown[] = "unknown";  // what the machine did not tell
 
 std::string Unless(const std::string& text, std::string_view unknown) {
   return text == unknown ? "" : text;
@@ -63,13 +64,13 @@ StatusOr<Summary> ReadSummary(const std::string& path, FileSystem& files) {
   DM_ASSIGN_OR_RETURN(const std::string driver, root.String("driver"));
   DM_ASSIGN_OR_RETURN(const std::string cuda, root.String("toolkit_cuda"));
   DM_ASSIGN_OR_RETURN(summary.cublaslt, root.StringOr("cublaslt", ""));
-  facts.environment.gpu = CleanText(gpu);
+  facts.environment.gpu = Unless(CleanText(gpu), kUnknown);
   facts.environment.architecture = ArchitectureOf(capability);
-  if (facts.environment.architecture.empty()) {
+  if (facts.environment.architecture.empty() && capability != kUnknown) {
     return root.TypeError("compute_capability", "a number as 9.0");
   }
-  facts.environment.driver = Unless(CleanText(driver), "unknown");
-  facts.environment.cuda = Unless(CleanText(cuda), "unknown");
+  facts.environment.driver = Unless(CleanText(driver), kUnknown);
+  facts.environment.cuda = Unless(CleanText(cuda), kUnknown);
   // The programs of one call belong together.
   facts.session = fmt::format("bundle {} {}", summary.command, FormatUtc(*facts.time));
   DM_RETURN_IF_ERROR(ReadPrograms(root, summary));
@@ -153,6 +154,12 @@ StatusOr<std::vector<RunRecord>> ImportBundle(const std::string& folder, const I
                                               FileSystem& files) {
   DM_ASSIGN_OR_RETURN(const Summary summary, ReadSummary(JoinPath(folder, "summary.json"), files));
   const ImportFacts facts = Merged(given, summary.facts);
+  if (facts.environment.architecture.empty()) {
+    return InvalidArgumentError(
+        fmt::format("{}: compute_capability: the machine did not tell it: add --arch sm_90 or "
+                    "whatever it is",
+                    JoinPath(folder, "summary.json")));
+  }
   std::vector<RunRecord> runs;
   for (const SuiteResult& program : summary.suites) {
     const std::string report = JoinPath(folder, "bench/" + program.name + ".json");

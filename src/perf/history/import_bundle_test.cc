@@ -164,6 +164,12 @@ TEST_F(BundleTest, WhatIsMissingOrWrongIsNamed) {
               return text.replace(text.find("T02:24:17Z"), 10, "");
             }(),
             "date: expected a time"},
+           {"r/summary.json",
+            [] {
+              std::string text = kSummary;
+              return text.replace(text.find("9.0"), 3, "unknown");
+            }(),
+            "compute_capability: the machine did not tell it: add --arch"},
            {"r/junit.xml", "<testsuites>", "r/junit.xml:1: not well-formed"},
            {"r/bench/first_benchmark.json", "{\"benchmarks\": []}", "r/bench/first_benchmark.json"},
            {"r/bench/first_benchmark.json", "[1]", "expected a report of Google Benchmark"}}) {
@@ -175,6 +181,19 @@ TEST_F(BundleTest, WhatIsMissingOrWrongIsNamed) {
   }
   EXPECT_THAT(ImportPath("none", {}, files_),
               StatusIs(StatusCode::kNotFound, HasSubstr("none: no such file or folder")));
+}
+
+TEST_F(BundleTest, WhatTheMachineDidNotTellMayBeGiven) {
+  WriteBundle();
+  std::string summary = kSummary;
+  for (const std::string known : {"\"9.0\"", "\"580.159.04\"", "\"NVIDIA H200\""}) {
+    summary.replace(summary.find(known), known.size(), "\"unknown\"");
+  }
+  Write("r/summary.json", summary);
+  ImportFacts facts;
+  facts.environment.architecture = "sm_100";
+  DM_ASSERT_OK_AND_ASSIGN(const std::vector<RunRecord> runs, ImportPath("r", facts, files_));
+  EXPECT_EQ(runs[2].environment, (Environment{"sm_100", "", "", "13.0", "default"}));
 }
 
 TEST_F(BundleTest, AFolderOfReports) {

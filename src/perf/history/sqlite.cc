@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "src/base/check.h"
@@ -47,16 +49,19 @@ class SqliteHandle {
   }
 
   sqlite3* db() const { return db_; }
+  bool was_busy() const { return was_busy_; }  // the last error
   const std::string& path() const { return path_; }
 
  private:
   const std::string path_;
   sqlite3* const db_;
+  mutable bool was_busy_ = false;
   std::multimap<std::string, sqlite3_stmt*> idle_;
 };
 
 Status SqliteHandle::ErrorOf(int result) const {
   const int primary = result & 0xFF;
+  was_busy_ = primary == SQLITE_BUSY;
   const std::string said = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(result);
   const int system = db_ != nullptr ? sqlite3_system_errno(db_) : 0;
   switch (primary) {
@@ -225,6 +230,16 @@ StatusOr<SqliteRows> Sqlite::Prepare(std::string_view sql) {
 Status Sqlite::RunScript(const std::string& sql) {
   const int result = sqlite3_exec(handle_->db(), sql.c_str(), nullptr, nullptr, nullptr);
   return result == SQLITE_OK ? OkStatus() : handle_->ErrorOf(result);
+}
+
+Status Sqlite::RunPatiently(std::string_view sql) {
+  constexpr int kStepMilliseconds = 5;
+  for (int waited = 0;; waited += kStepMilliseconds) {
+    const Status status = Run(sql);
+    const bool busy = status.code() == StatusCode::kUnavailable && handle_->was_busy();
+    if (!busy || waited >= kBusyMilliseconds) return status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kStepMilliseconds));
+  }
 }
 
 Status Sqlite::CopyTo(Sqlite& target) {

@@ -132,6 +132,9 @@ class Sqlite {
     }
     return rows.status();
   }
+  // Of some statements, as a change of the journal mode, SQLite says at once that the database is
+  // locked instead of waiting. This waits.
+  Status RunPatiently(std::string_view sql);
   // Any number of statements without arguments, as a schema is.
   Status RunScript(const std::string& sql);
 
