@@ -131,8 +131,10 @@ TEST_F(RebuildTest, ADamagedPageIsFoundAndMended) {
     std::fill_n(bad.begin() + static_cast<std::ptrdiff_t>(page * 4096 + 8), 600, '\x55');
     ASSERT_THAT(WriteTextFile(Database(), bad), IsOk());
     const auto checked = CheckHistory(Database());
-    found += !checked.ok() || !checked->problems.empty() ? 1 : 0;
+    const bool damaged = !checked.ok() || !checked->problems.empty();
+    found += damaged ? 1 : 0;
     DM_ASSERT_OK_AND_ASSIGN(const RebuildReport report, RebuildHistory(Database()));
+    EXPECT_EQ(!report.moved_aside.empty(), damaged) << page;
     EXPECT_EQ(report.records, before.size()) << page;
     EXPECT_EQ(Content(), before) << page;
   }

@@ -99,6 +99,11 @@ TEST(RecordJsonlTest, EveryChangedByteIsNoticed) {
     changed[i] = static_cast<char>(changed[i] ^ 1);
     ASSERT_FALSE(ParseRecordJsonl(changed, "x").ok()) << i;
   }
+  // A number that is as good as the one that was there.
+  std::string other = text;
+  other.replace(other.find("0.00104,"), 8, "0.00105,");
+  EXPECT_THAT(ParseRecordJsonl(other, "x"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("x: damaged: end.sha256: expected")));
   std::string longer = text;
   longer.insert(longer.find('\n') + 1, "\n");
   EXPECT_THAT(ParseRecordJsonl(longer, "x"),
