@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "benchmarks/roofline/child_process.h"
+#include "src/base/child_process.h"
 #include "src/base/errno_status.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <system_error>
 
-#include "benchmarks/roofline/child_process.h"
+#include "src/base/child_process.h"
 #include "src/base/file_system.h"
 #include "src/base/find_in_checkout.h"
 

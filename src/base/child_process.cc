@@ -1,4 +1,4 @@
-#include "benchmarks/roofline/child_process.h"
+#include "src/base/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 //
 // The program is found by PATH, has this one's environment and no input, and is killed with all of
 // its process group when its time is up; when this program dies, so does it. Thread-safe.
-#ifndef DRAFTMARK_BENCHMARKS_ROOFLINE_CHILD_PROCESS_H_
-#define DRAFTMARK_BENCHMARKS_ROOFLINE_CHILD_PROCESS_H_
+#ifndef DRAFTMARK_SRC_BASE_CHILD_PROCESS_H_
+#define DRAFTMARK_SRC_BASE_CHILD_PROCESS_H_
 
 #include <string>
 #include <string_view>
@@ -38,4 +38,4 @@ std::string LastLine(std::string_view output);
 
 }  // namespace draftmark
 
-#endif  // DRAFTMARK_BENCHMARKS_ROOFLINE_CHILD_PROCESS_H_
+#endif  // DRAFTMARK_SRC_BASE_CHILD_PROCESS_H_
