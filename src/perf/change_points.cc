@@ -83,14 +83,14 @@ std::vector<std::size_t> BestSegments(std::span<const double> values, double gam
   return begins;
 }
 
-std::vector<ChangePoint> StepsBetween(std::span<const double> values,
+std::vector<LevelChange> StepsBetween(std::span<const double> values,
                                       const std::vector<std::size_t>& begins) {
   std::vector<double> levels;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::size_t end = i + 1 < begins.size() ? begins[i + 1] : values.size();
     levels.push_back(MedianOf(values.subspan(begins[i], end - begins[i])));
   }
-  std::vector<ChangePoint> changes;
+  std::vector<LevelChange> changes;
   for (std::size_t i = 1; i < begins.size(); ++i) {
     changes.push_back({.first = begins[i],
                        .before = levels[i - 1],
@@ -116,7 +116,7 @@ double SigmaOfDifferences(std::span<const double> values) {
   return kSigmaPerMad * MedianAbsoluteDeviation(differences) / std::numbers::sqrt2;
 }
 
-std::vector<ChangePoint> FindChangePoints(std::span<const double> values, double penalty) {
+std::vector<LevelChange> FindChangePoints(std::span<const double> values, double penalty) {
   for (const double value : values) DM_CHECK(std::isfinite(value) && value > 0);
   if (values.size() < 2 * kShortestSegment) return {};
   // Where most nights are equal to the last digit sigma is 0; a cut must still cost something.
@@ -126,9 +126,9 @@ std::vector<ChangePoint> FindChangePoints(std::span<const double> values, double
                kLeastPenalty * MedianOf(values));
   std::vector<std::size_t> begins = BestSegments(values, gamma);
   while (true) {
-    std::vector<ChangePoint> changes = StepsBetween(values, begins);
+    std::vector<LevelChange> changes = StepsBetween(values, begins);
     const auto smallest = std::min_element(changes.begin(), changes.end(),
-                                           [](const ChangePoint& one, const ChangePoint& other) {
+                                           [](const LevelChange& one, const LevelChange& other) {
                                              return std::abs(one.step) < std::abs(other.step);
                                            });
     if (smallest == changes.end() || std::abs(smallest->step) >= kSmallestStep) return changes;

@@ -1,6 +1,6 @@
 // Where the level of a series of nights changed: L1 Potts, exactly.
 //
-//   for (const ChangePoint& change : FindChangePoints(night_values)) {
+//   for (const LevelChange& change : FindChangePoints(night_values)) {
 //     nights[change.first];   // the first night of the new level
 //     change.step;            // 0.02: slower by 2 %
 //   }
@@ -31,7 +31,7 @@ inline constexpr double kChangePenalty = 3;         // gamma in sigma x ln n
 // For a normal distribution the standard deviation is so many median absolute deviations.
 inline constexpr double kSigmaPerMad = 1.4826;
 
-struct ChangePoint {
+struct LevelChange {
   std::size_t first = 0;  // index of the first value of the new level
   double before = 0;      // medians of the segments on both sides
   double after = 0;
@@ -40,7 +40,7 @@ struct ChangePoint {
 
 // In the series' order. Values above 0 and finite, oldest first; nights without a value are left
 // out by the caller.
-std::vector<ChangePoint> FindChangePoints(std::span<const double> values,
+std::vector<LevelChange> FindChangePoints(std::span<const double> values,
                                           double penalty = kChangePenalty);
 
 // Median of the absolute deviations from the median. At least one value.

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 std::vector<std::size_t> FirstsOf(const std::vector<double>& values, double penalty = 3) {
   std::vector<std::size_t> firsts;
-  for (const ChangePoint& change : FindChangePoints(values, penalty)) {
+  for (const LevelChange& change : FindChangePoints(values, penalty)) {
     firsts.push_back(change.first);
   }
   return firsts;
@@ -35,7 +35,7 @@ TEST(ChangePointsTest, OneStep) {
   std::vector<double> values;
   Append(values, 20, 100);
   Append(values, 10, 103);
-  const std::vector<ChangePoint> changes = FindChangePoints(values);
+  const std::vector<LevelChange> changes = FindChangePoints(values);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].first, 20u);
   EXPECT_NEAR(changes[0].before, 100, 0.1);
@@ -88,9 +88,9 @@ TEST(ChangePointsTest, ACreepIsTold) {
   for (const double level : {1000.0, 1007.0, 1014.0, 1021.0}) {
     values.insert(values.end(), 10, level);
   }
-  const std::vector<ChangePoint> changes = FindChangePoints(values);
+  const std::vector<LevelChange> changes = FindChangePoints(values);
   ASSERT_FALSE(changes.empty());
-  for (const ChangePoint& change : changes) EXPECT_GE(change.step, kSmallestStep);
+  for (const LevelChange& change : changes) EXPECT_GE(change.step, kSmallestStep);
 }
 
 TEST(ChangePointsTest, SpreadsOfKnownValues) {

@@ -9,9 +9,14 @@
 #include <utility>
 
 #include "src/base/json.h"
+#include "src/perf/benchmark_counters.h"
 
 namespace draftmark {
 namespace {
+
+// Far above any run, and sums of them stay exact or at least finite.
+constexpr double kMostCycles = 1e18;
+constexpr double kMostSamples = 1e12;
 
 class Reader {
  public:
@@ -32,7 +37,7 @@ class Reader {
                                                       kShortestSeconds, kLongestSeconds));
     }
     found->seconds.push_back(seconds);
-    return OkStatus();
+    return AddCounters(entry, *found);
   }
 
  private:
@@ -73,6 +78,37 @@ class Reader {
     return true;
   }
 
+  // What an entry says of its samples. Those of a case all give cycles, or none does.
+  static Status AddCounters(const JsonObject& entry, BenchmarkCase& found) {
+    const bool all_so_far = found.cycles.size() + 1 == found.seconds.size();
+    if (entry.Has(kCyclesCounter) ? !all_so_far : !found.cycles.empty()) {
+      return entry.TypeError(kCyclesCounter, "cycles in all of a case's repetitions or in none");
+    }
+    if (entry.Has(kCyclesCounter)) {
+      DM_ASSIGN_OR_RETURN(const double cycles, entry.Number(kCyclesCounter));
+      if (!(cycles > 0 && cycles < kMostCycles)) {
+        return entry.TypeError(kCyclesCounter, "a number of cycles above 0");
+      }
+      found.cycles.push_back(cycles);
+    }
+    DM_ASSIGN_OR_RETURN(const double samples, entry.NumberOr(kSamplesCounter, 0));
+    DM_ASSIGN_OR_RETURN(const double voided, entry.NumberOr(kVoidedCounter, 0));
+    if (!(samples >= 0 && samples <= kMostSamples)) {
+      return entry.TypeError(kSamplesCounter, "a number of samples");
+    }
+    if (!(voided >= 0 && voided <= samples)) {
+      return entry.TypeError(kVoidedCounter, fmt::format("0 to {} samples", samples));
+    }
+    found.samples += samples;
+    found.voided += voided;
+    for (const char* const reason :
+         {kVoidedByProcesses, kVoidedByThrottle, kVoidedByClock, kVoidedByEcc}) {
+      DM_ASSIGN_OR_RETURN(const double of_it, entry.NumberOr(reason, 0));
+      if (of_it > 0) found.void_reasons[reason] += of_it;
+    }
+    return OkStatus();
+  }
+
   static Status CheckUnit(const JsonObject& entry, BenchmarkCase& found) {
     DM_ASSIGN_OR_RETURN(const std::string unit, entry.String("time_unit"));
     if (UnitsPerSecond(unit) == 0) return entry.TypeError("time_unit", "ns, us, ms or s");
@@ -91,6 +127,15 @@ class Reader {
   std::set<std::pair<std::string, std::uint64_t>> seen_;
 };
 
+Status ReadContext(const JsonObject& root, BenchmarkReport& report) {
+  if (!root.Has("context")) return OkStatus();
+  DM_ASSIGN_OR_RETURN(const JsonObject context, root.Object("context"));
+  for (const auto& [key, value] : context.json().items()) {
+    if (value.is_string()) report.context[key] = value.get<std::string>();
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 double UnitsPerSecond(std::string_view unit) {
@@ -106,6 +151,7 @@ StatusOr<BenchmarkReport> ParseGoogleBenchmark(std::string_view text, const std:
   DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, source));
   DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> entries, root.ObjectList("benchmarks"));
   BenchmarkReport report{.source = source, .cases = {}};
+  DM_RETURN_IF_ERROR(ReadContext(root, report));
   Reader reader(report);
   for (const JsonObject& entry : entries) DM_RETURN_IF_ERROR(reader.Add(entry));
   if (report.cases.empty()) {

@@ -7,10 +7,11 @@
 // `real_time`, which is the manual time where a benchmark sets one. Errors name file and field;
 // what cannot be a time, a name given twice or a report without a sample is an error. A benchmark
 // that reports an error of its own, or was skipped, is a case with `failure`, and has no number.
-// Pure.
+// Counters that benchmark_counters.h names are read where they are. Pure.
 #ifndef DRAFTMARK_SRC_PERF_GOOGLE_BENCHMARK_H_
 #define DRAFTMARK_SRC_PERF_GOOGLE_BENCHMARK_H_
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,16 @@ struct BenchmarkCase {
   std::string unit = {};             // ns, us, ms or s: in what the file gives them
   std::string unit_field = {};       // "run1.json: benchmarks[3].time_unit", for messages
   std::string failure = {};          // the benchmark's own message; empty: none
+  std::vector<double> cycles = {};   // one for each of `seconds`, or none
+  double samples = 0;                // taken, the void ones included; 0: the report does not say
+  double voided = 0;                 // of these
+  std::map<std::string, double> void_reasons = {};  // kVoidedBy...: samples
 };
 
 struct BenchmarkReport {
-  std::string source;                // the file's name
-  std::vector<BenchmarkCase> cases;  // in the order of the file, no name twice
+  std::string source;                               // the file's name
+  std::vector<BenchmarkCase> cases;                 // in the order of the file, no name twice
+  std::map<std::string, std::string> context = {};  // its entries that are texts
 };
 
 StatusOr<BenchmarkReport> ParseGoogleBenchmark(std::string_view text, const std::string& source);

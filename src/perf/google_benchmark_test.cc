@@ -44,6 +44,28 @@ TEST(GoogleBenchmarkTest, FailuresHaveNoNumber) {
   EXPECT_EQ(report.cases[1].failure, "skipped in r.json");
 }
 
+TEST(GoogleBenchmarkTest, Counters) {
+  DM_ASSERT_OK_AND_ASSIGN(const BenchmarkReport report, ParseGoogleBenchmark(R"json({
+  "context": {"gpu": "H200 (sm_90)", "num_cpus": 2},
+  "benchmarks": [
+  {"name": "a", "real_time": 2, "time_unit": "us", "cycles": 3000, "samples": 50, "voided": 4,
+   "voided_clock": 3, "voided_ecc": 1},
+  {"name": "a", "repetition_index": 1, "real_time": 3, "time_unit": "us", "cycles": 4500,
+   "samples": 50, "voided": 2, "voided_clock": 2},
+  {"name": "b", "real_time": 3, "time_unit": "us"}]
+})json",
+                                                                             "r.json"));
+  EXPECT_EQ(report.context.at("gpu"), "H200 (sm_90)");
+  EXPECT_FALSE(report.context.contains("num_cpus"));
+  EXPECT_THAT(report.cases[0].cycles, ElementsAre(3000, 4500));
+  EXPECT_EQ(report.cases[0].samples, 100);
+  EXPECT_EQ(report.cases[0].voided, 6);
+  EXPECT_EQ(report.cases[0].void_reasons,
+            (std::map<std::string, double>{{"voided_clock", 5}, {"voided_ecc", 1}}));
+  EXPECT_THAT(report.cases[1].cycles, ElementsAre());
+  EXPECT_EQ(report.cases[1].samples, 0);
+}
+
 struct Hostile {
   std::string entries;
   std::string message;  // behind "r.json: "
@@ -76,6 +98,18 @@ TEST(GoogleBenchmarkTest, OneErrorNamesFileAndField) {
            {good + "," + good, "benchmarks[1].name: \"a\" is there twice as repetition 0"},
            {good + R"(, {"name": "a", "repetition_index": 1, "real_time": 1, "time_unit": "us"})",
             "benchmarks[1].time_unit: expected ns as in the case's other repetitions"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "cycles": 0})",
+            "benchmarks[0].cycles: expected a number of cycles above 0"},
+           {good + R"(, {"name": "a", "repetition_index": 1, "real_time": 1, "time_unit": "ns",
+                         "cycles": 1})",
+            "benchmarks[1].cycles: expected cycles in all"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "cycles": 1},
+               {"name": "a", "repetition_index": 1, "real_time": 1, "time_unit": "ns"})",
+            "benchmarks[1].cycles: expected cycles in all"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "samples": 3, "voided": 4})",
+            "benchmarks[0].voided: expected 0 to 3 samples, found 4"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "samples": -1})",
+            "benchmarks[0].samples: expected a number of samples, found -1"},
            {"7", "benchmarks"},
            {good + ",", "not valid JSON"},
        }) {

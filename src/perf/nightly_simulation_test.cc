@@ -111,7 +111,7 @@ TEST(NightlySimulationTest, AStepOfTwoPercentIsFoundWithinSevenNights) {
       return Count(model, 500, 5, [&](NoiseSource& source) {
         std::vector<double> nights = Nights(source, model, 60, of);
         for (int i = 0; i < 7; ++i) nights.push_back(Night(source, model, 1.02, of));
-        const std::vector<ChangePoint> changes = FindChangePoints(nights);
+        const std::vector<LevelChange> changes = FindChangePoints(nights);
         return changes.size() == 1 && changes[0].first >= 57 && changes[0].step > 0;
       });
     };

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/mann_whitney.h"
 
 namespace draftmark {
@@ -23,6 +25,9 @@ Status AddReport(const BenchmarkReport& report, bool assumed,
     if (is_new) side.cases.push_back({.name = found.name});
     PerfCaseRuns& runs = side.cases[at->second];
     if (runs.failure.empty()) runs.failure = found.failure;
+    if (const std::string reason = TooManyVoid(found); runs.failure.empty() && !reason.empty()) {
+      runs.failure = fmt::format("{}: {}", report.source, reason);
+    }
     if (found.seconds.empty()) continue;
     if (runs.unit.empty()) {
       runs.unit = found.unit;
@@ -33,8 +38,10 @@ Status AddReport(const BenchmarkReport& report, bool assumed,
     }
     if (assumed) {
       for (const double seconds : found.seconds) runs.runs.push_back(RunValueOf({seconds}));
+      for (const double cycles : found.cycles) runs.cycles.push_back(RunValueOf({cycles}));
     } else {
       runs.runs.push_back(RunValueOf(found.seconds));
+      if (!found.cycles.empty()) runs.cycles.push_back(RunValueOf(found.cycles));
     }
     if (runs.runs.size() > kMostRuns) {
       return InvalidArgumentError(fmt::format("{}: benchmarks: {} has more than {} runs",
@@ -50,19 +57,16 @@ std::vector<double> ValuesOf(const std::vector<RunValue>& runs) {
   return values;
 }
 
-PerfCase JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
-                   const JudgeOptions& options) {
-  PerfCase judged{.name = base.name,
-                  .reason = base.failure.empty() ? next.failure : base.failure,
-                  .judgement = {},
-                  .base = base.runs,
-                  .next = next.runs,
-                  .unit = base.unit.empty() ? next.unit : base.unit};
-  if (!judged.reason.empty()) return judged;
-  judged.judgement = Judge(ValuesOf(base.runs), ValuesOf(next.runs), options);
-  judged.verdict = judged.judgement->verdict;
-  judged.reason = judged.judgement->reason;
-  return judged;
+// Time and cycles must say the same; what they say then is the verdict.
+void Agree(PerfCase& judged) {
+  const Judgement& time = *judged.judgement;
+  const Judgement& cycles = *judged.in_cycles;
+  judged.add_runs = std::max(time.add_runs, cycles.add_runs);
+  if (time.verdict == cycles.verdict || time.verdict == Verdict::kInvalid) return;
+  judged.verdict = Verdict::kUnclear;
+  judged.reason =
+      fmt::format("time says {} ({:.4f}), cycles say {} ({:.4f})", VerdictName(time.verdict),
+                  time.ratio, VerdictName(cycles.verdict), cycles.ratio);
 }
 
 const PerfCaseRuns* Find(const PerfSide& side, const std::map<std::string, std::size_t>& index,
@@ -78,6 +82,52 @@ std::map<std::string, std::size_t> IndexOf(const PerfSide& side) {
 }
 
 }  // namespace
+
+std::string TooManyVoid(const BenchmarkCase& found) {
+  if (found.voided <= kMostVoided * found.samples) return "";
+  std::string reasons;
+  for (const auto& [reason, samples] : found.void_reasons) {
+    reasons += fmt::format("{}{} {}", reasons.empty() ? " (" : ", ", reason, samples);
+  }
+  if (!reasons.empty()) reasons += ")";
+  return fmt::format("{} of {} samples are void{}", found.voided, found.samples, reasons);
+}
+
+StatusOr<PerfCase> JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
+                             const JudgeOptions& options) {
+  if (!base.unit.empty() && !next.unit.empty() && base.unit != next.unit) {
+    return UnitError(next.unit_field, next.unit, base.unit_field, base.unit);
+  }
+  PerfCase judged{.name = base.name,
+                  .reason = base.failure.empty() ? next.failure : base.failure,
+                  .judgement = {},
+                  .in_cycles = {},
+                  .base = base.runs,
+                  .next = next.runs,
+                  .unit = base.unit.empty() ? next.unit : base.unit};
+  if (!judged.reason.empty()) return judged;
+  judged.judgement = Judge(ValuesOf(base.runs), ValuesOf(next.runs), options);
+  judged.verdict = judged.judgement->verdict;
+  judged.reason = judged.judgement->reason;
+  judged.add_runs = judged.judgement->add_runs;
+  if (base.cycles.size() == base.runs.size() && next.cycles.size() == next.runs.size()) {
+    judged.in_cycles = Judge(ValuesOf(base.cycles), ValuesOf(next.cycles), options);
+    Agree(judged);
+  }
+  return judged;
+}
+
+Verdict VerdictOf(const std::vector<PerfCase>& cases) {
+  Verdict worst = Verdict::kSame;
+  for (const Verdict verdict :
+       {Verdict::kFaster, Verdict::kUnclear, Verdict::kInvalid, Verdict::kSlower}) {
+    if (std::any_of(cases.begin(), cases.end(),
+                    [&](const PerfCase& c) { return c.verdict == verdict; })) {
+      worst = verdict;
+    }
+  }
+  return worst;
+}
 
 StatusOr<PerfSide> CollectSide(const std::vector<BenchmarkReport>& reports) {
   PerfSide side;
@@ -109,24 +159,15 @@ StatusOr<PerfComparison> ComparePerf(const PerfSide& base, const PerfSide& next,
       compared.only_base.push_back(base_case.name);
       continue;
     }
-    if (!base_case.unit.empty() && !next_case->unit.empty() && base_case.unit != next_case->unit) {
-      return UnitError(next_case->unit_field, next_case->unit, base_case.unit_field,
-                       base_case.unit);
-    }
-    compared.cases.push_back(JudgeCase(base_case, *next_case, options));
+    DM_ASSIGN_OR_RETURN(PerfCase judged, JudgeCase(base_case, *next_case, options));
+    compared.cases.push_back(std::move(judged));
   }
   for (const PerfCaseRuns& next_case : next.cases) {
     if (wanted(next_case.name) && Find(base, base_index, next_case.name) == nullptr) {
       compared.only_next.push_back(next_case.name);
     }
   }
-  for (const Verdict verdict :
-       {Verdict::kFaster, Verdict::kUnclear, Verdict::kInvalid, Verdict::kSlower}) {
-    if (std::any_of(compared.cases.begin(), compared.cases.end(),
-                    [&](const PerfCase& c) { return c.verdict == verdict; })) {
-      compared.verdict = verdict;
-    }
-  }
+  compared.verdict = VerdictOf(compared.cases);
   return compared;
 }
 

@@ -5,7 +5,9 @@
 //   DM_ASSIGN_OR_RETURN(const PerfComparison compared, ComparePerf(base, next, {}));
 //   compared.verdict;   // of all cases together
 //
-// One report is one run, and its repetitions are that run's samples. Pure, thread-safe.
+// One report is one run, and its repetitions are that run's samples. Where every run of both sides
+// has cycles, a case is judged in time and in cycles, and where the two disagree it is unclear. A
+// run with too many void samples (benchmark_counters.h) makes its case invalid. Pure, thread-safe.
 #ifndef DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
 #define DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
 
@@ -22,10 +24,11 @@ namespace draftmark {
 
 struct PerfCaseRuns {
   std::string name = {};
-  std::vector<RunValue> runs = {};  // seconds
-  std::string unit = {};            // empty where every run failed
-  std::string unit_field = {};      // BenchmarkCase
-  std::string failure = {};         // the first; empty: none
+  std::vector<RunValue> runs = {};    // seconds
+  std::string unit = {};              // empty where every run failed
+  std::string unit_field = {};        // BenchmarkCase
+  std::string failure = {};           // the first, or the first run with too many void samples
+  std::vector<RunValue> cycles = {};  // one for each of `runs`, or fewer where some have none
 };
 
 struct PerfSide {
@@ -44,8 +47,10 @@ struct PerfCase {
   Verdict verdict = Verdict::kInvalid;
   std::string reason;                  // of unclear and invalid
   std::optional<Judgement> judgement;  // none where the benchmark failed
+  std::optional<Judgement> in_cycles;  // where there are cycles; `judgement` is in time
   std::vector<RunValue> base, next;    // seconds
   std::string unit;
+  std::size_t add_runs = 0;  // the larger of both judgements'
 };
 
 struct PerfComparison {
@@ -54,6 +59,16 @@ struct PerfComparison {
   // Slower if a case is, else invalid, else unclear, else faster if a case is, else same.
   Verdict verdict = Verdict::kSame;
 };
+
+// One case. Error: the sides' units differ.
+StatusOr<PerfCase> JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
+                             const JudgeOptions& options);
+
+// The verdict of several cases, by the order above.
+Verdict VerdictOf(const std::vector<PerfCase>& cases);
+
+// "25 of 100 samples are void (voided_throttle 25)" if too many are, else empty.
+std::string TooManyVoid(const BenchmarkCase& found);
 
 // `only` names the cases to compare; empty: all. Error: the sides' units of a case differ.
 StatusOr<PerfComparison> ComparePerf(const PerfSide& base, const PerfSide& next,
