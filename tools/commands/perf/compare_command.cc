@@ -21,6 +21,7 @@ struct CompareOptions {
   std::vector<std::string> base_paths, next_paths;  // --base, --new
   std::vector<std::string> cases;
   Look look = Look::kFirst;
+  double floor = kFloor;
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -49,6 +50,7 @@ std::string CommandOf(const CompareOptions& options) {
   if (lists) command += " --new";
   for (const std::string& path : options.next_paths) command += " " + ShellWord(path);
   if (options.look == Look::kSecond) command += " --look second";
+  if (options.floor > kFloor) command += fmt::format(" --floor {}", options.floor);
   return command;
 }
 
@@ -99,7 +101,7 @@ Status Compare(CompareOptions options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const PerfSide base, CollectSide(base_reports));
   DM_ASSIGN_OR_RETURN(const PerfSide next, CollectSide(next_reports));
   CompareReport report{.compared = {},
-                       .options = {.look = options.look},
+                       .options = {.look = options.look, .floor = options.floor},
                        .base_assumed = base.assumed,
                        .next_assumed = next.assumed,
                        .base_files = base.reports,
@@ -149,6 +151,12 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
                    "second where runs were added to an unclear first look: needs a smaller p")
       ->transform(CLI::CheckedTransformer(looks).description("{first,second}"))
       ->default_str("first");
+  command
+      ->add_option("--floor", options->floor,
+                   "least shift that counts, a share; above 0.015 where A/A runs spread")
+      ->check(CLI::Range(kFloor, 1.0))
+      ->type_name("SHARE")
+      ->default_str("0.015");
   AddFormatOption(*command, options->format);
   command->callback([options, &context] {
     if (const Status status = Compare(*options, context); !status.ok()) context.Fail(status);

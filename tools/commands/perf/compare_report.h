@@ -1,11 +1,8 @@
 // What `draftmark perf compare` prints, and its exit codes.
 //
 // JSON: {schema_version: 1, verdict, exit_code, look, floor, runs: {base, new, base_files,
-// new_files} ("measured" or "assumed"), cases: [...], only_in_base: [...], only_in_new: [...]}. A
-// case: name, verdict, reason, base and new ({runs, samples, value_s, median_s}; value is the
-// median of the run values and median that of the runs' own medians), ratio, ci_998, ci_95, p,
-// variation, detectable_shift, add_runs, reproduce. Where a benchmark failed its numbers are
-// absent.
+// new_files} ("measured" or "assumed"), cases: [...] (case_report.h), only_in_base: [...],
+// only_in_new: [...]}.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_COMPARE_REPORT_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_COMPARE_REPORT_H_
 
@@ -14,19 +11,9 @@
 
 #include "src/base/json.h"
 #include "src/perf/perf_comparison.h"
+#include "tools/commands/perf/case_report.h"
 
 namespace draftmark {
-
-// Part of the command line contract (spec/statistics.md).
-enum PerfExitCode : int {
-  kPerfGood = 0,  // same or faster
-  kPerfSlower = 1,
-  kPerfError = 2,  // wrong usage, or data that cannot be used
-  kPerfUnclear = 3,
-  kPerfInvalid = 4,     // too noisy, or a benchmark failed
-  kPerfNoBaseline = 5,  // no baseline, or no case in common
-};
-int PerfExitCodeOf(Verdict verdict);
 
 struct CompareReport {
   PerfComparison compared;
@@ -40,9 +27,6 @@ struct CompareReport {
 
 std::string CompareText(const CompareReport& report);
 OrderedJson CompareJson(const CompareReport& report);
-
-// A word as a POSIX shell reads it back: in single quotes unless it is plain.
-std::string ShellWord(const std::string& word);
 
 }  // namespace draftmark
 

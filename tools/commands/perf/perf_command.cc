@@ -1,6 +1,7 @@
 #include "tools/commands/perf/perf_command.h"
 
 #include "tools/commands/perf/compare_command.h"
+#include "tools/commands/perf/gate_command.h"
 
 namespace draftmark {
 
@@ -8,6 +9,7 @@ void AddPerfCommand(CLI::App& app, CommandContext& context) {
   CLI::App* const perf = app.add_subcommand("perf", "Judge whether benchmarks got slower");
   perf->require_subcommand(1);
   AddCompareCommand(*perf, context);
+  AddGateCommand(*perf, context);
 }
 
 }  // namespace draftmark

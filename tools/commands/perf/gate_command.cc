@@ -1,0 +1,106 @@
+#include "tools/commands/perf/gate_command.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/perf/gate.h"
+#include "tools/commands/perf/case_report.h"
+#include "tools/commands/perf/gate_report.h"
+#include "tools/commands/perf/gate_runner.h"
+#include "tools/commands/u64_option.h"
+
+namespace draftmark {
+namespace {
+
+struct Options {
+  GateCommands commands;
+  std::vector<std::string> cases;
+  std::uint64_t seed = 0;
+  OutputFormat format = OutputFormat::kText;
+};
+
+std::string CommandOf(const Options& options) {
+  std::string command =
+      fmt::format("draftmark perf gate --base {} --new {} --seed {}",
+                  ShellWord(options.commands.base), ShellWord(options.commands.next), options.seed);
+  for (const std::string& name : options.cases) command += " " + ShellWord("--case=" + name);
+  return command;
+}
+
+Status RunIt(Options options, CommandContext& context) {
+  if (options.commands.folder.empty()) {
+    options.commands.folder = fmt::format("perf_gate/{}", options.seed);
+  }
+  CommandRunner runner(options.commands, context.err);
+  DM_RETURN_IF_ERROR(runner.Prepare());
+  StatusOr<GateResult> result = RunGate({.seed = options.seed, .cases = options.cases}, runner);
+  if (!result.ok()) {
+    if (result.status().code() != StatusCode::kNotFound) return result.status();
+    context.Fail(result.status());
+    context.exit_code = kPerfNoBaseline;
+    return OkStatus();
+  }
+  const GateReport report{.result = *std::move(result),
+                          .base = options.commands.base,
+                          .next = options.commands.next,
+                          .folder = options.commands.folder,
+                          .seed = options.seed,
+                          .command = CommandOf(options)};
+  if (options.format == OutputFormat::kJson) {
+    PrintJson(context.out, GateJson(report));
+  } else {
+    context.out << GateText(report);
+  }
+  context.exit_code = GateExitCode(report);
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddGateCommand(CLI::App& perf, CommandContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* const command =
+      perf.add_subcommand("gate", "Run two builds' benchmarks in turn and judge the new one");
+  command->footer(
+      "CMD is a line for sh that runs a program of Google Benchmark; --benchmark_out and flags "
+      "that "
+      "select and\nshuffle cases are put behind it. Where {out} is in CMD, nothing is: it stands "
+      "for the report's path and {flags}\nfor the flags, as in \"bench --benchmark_format=json "
+      "{flags} > {out}\". 20 processes in the order A B B A, up to 12\nmore of noisy cases, 12 of "
+      "unclear ones and 20 to confirm slower ones; all reports are kept.\n"
+      "Exit codes: 0 same or faster; 1 a case is slower, and fresh runs confirm it; 2 wrong usage, "
+      "a crash, a hang or\nwrong data; 3 a case is unclear; 4 a case is invalid (too noisy, "
+      "disturbed, or its benchmark failed); 5 no\nbaseline program, or no case in common. 1 goes "
+      "before 4, and 4 before 3.");
+  command->add_option("--base", options->commands.base, "Command of the old build")
+      ->required()
+      ->type_name("CMD");
+  command->add_option("--new", options->commands.next, "Command of the new build")
+      ->required()
+      ->type_name("CMD");
+  command
+      ->add_option("--out", options->commands.folder,
+                   "Folder for the reports (default: perf_gate/SEED)")
+      ->type_name("DIR");
+  command->add_option("--case", options->cases, "Runs and judges only the case of this name")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--timeout", options->commands.seconds,
+                   "Seconds after which a process is killed (default: 1800)")
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("SECONDS");
+  CLI::Option* const seed = AddU64Option(*command, "--seed", options->seed,
+                                         "of the order of cases in each run (default: random)");
+  AddFormatOption(*command, options->format);
+  command->callback([options, seed, &context] {
+    if (seed->count() == 0) options->seed = std::random_device()();
+    if (const Status status = RunIt(*options, context); !status.ok()) context.Fail(status);
+  });
+}
+
+}  // namespace draftmark

@@ -1,0 +1,215 @@
+// The gate with real processes: scripts that write reports as a program of Google Benchmark does,
+// and one real program.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/file_system.h"
+#include "src/base/json.h"
+#include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
+#include "src/base/test_folder.h"
+#include "tools/commands/perf/gate_runner.h"
+#include "tools/commands/run_command.h"
+
+namespace draftmark {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Called as SCRIPT LEVEL SPREAD NAME FLAGS: ten values in turn, LEVEL + 0 to 9 times SPREAD ns.
+constexpr char kScript[] = R"(
+out=
+for flag in "$@"; do case $flag in --benchmark_out=*) out=${flag#*=} ;; esac; done
+turn=$(cat "$0.$1.turn" 2>/dev/null || echo 0)
+echo $(((turn + 1) % 10)) >"$0.$1.turn"
+echo "$DRAFTMARK_ORDER_SEED $*" >>"$0.calls"
+printf '{"context": {"seed": "%s"}, "benchmarks": [{"name": "%s", "real_time": %d, "time_unit": "ns"}]}\n' \
+  "$DRAFTMARK_ORDER_SEED" "$3" $(($1 + turn * $2)) >"${out:-/dev/stdout}"
+)";
+
+class GateCommandTest : public testing::Test {
+ protected:
+  GateCommandTest() { EXPECT_THAT(WriteTextFile(script_, kScript), IsOk()); }
+
+  std::string Bench(int level, int spread = 100, const std::string& name = "draft/a") const {
+    return fmt::format("sh '{}' {} {} {}", script_, level, spread, name);
+  }
+  CommandResult Gate(const std::string& base, const std::string& next,
+                     std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"perf", "gate",  "--base", base,     "--new",
+                                          next,   "--out", Out(),    "--seed", "7"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunCommand(std::move(arguments));
+  }
+  std::string Out() const { return folder_.Path(fmt::format("out{}", gates_)); }
+  void Again() { ++gates_; }
+
+  TestFolder folder_;
+  std::string script_ = folder_.Path("bench.sh");
+  int gates_ = 0;
+};
+
+TEST_F(GateCommandTest, SameAndFasterAre0) {
+  const CommandResult same = Gate(Bench(100000), Bench(100001));
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, StartsWith("SAME draft/a: ratio 1.0000 (99.8 % CI 0.9"));
+  EXPECT_THAT(same.out, HasSubstr(fmt::format(
+                            "\n  reproduce: draftmark perf compare --base {0}/first/base --new "
+                            "{0}/first/new --case=draft/a\n",
+                            Out())));
+  EXPECT_THAT(same.out, HasSubstr("\nSAME: 1 cases, 1 same, 20 processes\n"));
+  EXPECT_THAT(same.out, HasSubstr("\nreproduce: draftmark perf gate --base 'sh '\\''"));
+  EXPECT_THAT(same.out, EndsWith(" --seed 7\n"));
+  EXPECT_THAT(same.err, HasSubstr("first run 9 of new: order seed "));
+  const std::string calls = ReadTextFile(script_ + ".calls").value();
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), '\n'), 20);
+  EXPECT_THAT(calls,
+              HasSubstr(fmt::format(
+                  " 100000 100 draft/a --benchmark_out={}/first/base/00.json "
+                  "--benchmark_out_format=json --benchmark_enable_random_interleaving=true\n",
+                  Out())));
+  Again();
+  EXPECT_EQ(Gate(Bench(100000), Bench(90000)).code, 0);
+}
+
+TEST_F(GateCommandTest, SlowerIs1AndReproduces) {
+  const CommandResult slower = Gate(Bench(100000), Bench(103000));
+  EXPECT_EQ(slower.code, 1) << slower.err;
+  EXPECT_THAT(slower.out, StartsWith("SLOWER draft/a: ratio 1.02"));
+  EXPECT_THAT(slower.out, HasSubstr("\n  confirmed by 10+10 fresh runs: ratio 1.02"));
+  EXPECT_THAT(slower.out, HasSubstr("\nSLOWER: 1 cases, 1 slower, 40 processes\n"));
+  EXPECT_THAT(ReadTextFile(script_ + ".calls").value(),
+              HasSubstr(" --benchmark_filter=^(draft/a)$\n"));
+  EXPECT_EQ(RunCommand({"perf", "compare", "--base", Out() + "/first/base", "--new",
+                        Out() + "/first/new", "--case=draft/a"})
+                .code,
+            1);
+}
+
+TEST_F(GateCommandTest, Json) {
+  const CommandResult slower = Gate(Bench(100000), Bench(103000), {"--format", "json"});
+  EXPECT_EQ(slower.code, 1);
+  const Json json = Json::parse(slower.out);
+  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["verdict"], "slower");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["processes"], 40);
+  EXPECT_EQ(json["cases"][0]["look"], "first");
+  EXPECT_EQ(json["cases"][0]["floor"], 0.015);
+  EXPECT_EQ(json["cases"][0]["fresh"]["confirmed"], true);
+  EXPECT_THAT(json["reproduce"].get<std::string>(), HasSubstr("draftmark perf gate --base"));
+}
+
+TEST_F(GateCommandTest, UnclearIs3AndItsReproductionToo) {
+  const CommandResult unclear = Gate(Bench(100000, 200), Bench(101420, 200));
+  EXPECT_EQ(unclear.code, 3) << unclear.out;
+  EXPECT_THAT(unclear.out, StartsWith("UNCLEAR draft/a: "));
+  EXPECT_THAT(unclear.out, HasSubstr(", runs 16+16, "));
+  EXPECT_EQ(RunCommand({"perf", "compare", "--base", Out() + "/first/base", Out() + "/second/base",
+                        "--new", Out() + "/first/new", Out() + "/second/new", "--look", "second"})
+                .code,
+            3);
+}
+
+TEST_F(GateCommandTest, InvalidIs4) {
+  const CommandResult noisy = Gate(Bench(100000, 2000), Bench(110000, 2000));
+  EXPECT_EQ(noisy.code, 4);
+  EXPECT_THAT(noisy.out, HasSubstr("too noisy"));
+  Again();
+  const std::string report = folder_.Path("failed.json");
+  EXPECT_THAT(WriteTextFile(report, R"({"benchmarks": [{"name": "draft/a", "error_occurred": true,
+    "error_message": "wrong tokens"}]})"),
+              IsOk());
+  // As a benchmark of ours ends that found wrong results.
+  const CommandResult failed =
+      Gate(Bench(100000), fmt::format("cat '{}' > {{out}}; exit 1", report));
+  EXPECT_EQ(failed.code, 4) << failed.err;
+  EXPECT_THAT(failed.out, AllOf(HasSubstr("INVALID draft/a: failed in "), HasSubstr("wrong tokens"),
+                                Not(HasSubstr("ratio"))));
+}
+
+TEST_F(GateCommandTest, CrashesHangsAndEmptyReportsAre2) {
+  for (const auto& [bad, message] : std::vector<std::pair<std::string, std::string>>{
+           {"sh -c 'echo no GPU >&2; exit 2'", "first run 0 of new: no report in "},
+           {"sh -c 'echo no GPU >&2; exit 2'", "exit code 2; its last line: no GPU"},
+           {"sh -c 'kill -SEGV $$'", "exit code 139"},
+           {"sh -c 'sleep 600'", "first run 0 of new: killed after 2 s"},
+           {"touch {out}", "no report in"},
+           {"true", "no report in"},
+           {"echo '{\"benchmarks\": []}' > {out}", "no benchmark was run"},
+           {"echo '{\"benchmarks\": [' > {out}", "not valid JSON"},
+           {Bench(100000) + " > {out}; exit 3", "exit code 3"},
+           {"no-such-program-anywhere", "exit code 127"},
+       }) {
+    Again();
+    const CommandResult result = Gate(Bench(100000), bad, {"--timeout", "2"});
+    EXPECT_EQ(result.code, 2) << bad;
+    EXPECT_THAT(result.err, HasSubstr(message)) << bad;
+    EXPECT_THAT(result.err, HasSubstr("\ndraftmark: ")) << bad;
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST_F(GateCommandTest, UsageErrorsAre2) {
+  EXPECT_EQ(RunCommand({"perf", "gate"}).code, 2);
+  EXPECT_EQ(RunCommand({"perf", "gate", "--base", "true"}).code, 2);
+  EXPECT_EQ(Gate("true", "true", {"--timeout", "0"}).code, 2);
+  EXPECT_EQ(Gate(Bench(100000), Bench(100001)).code, 0);
+  const CommandResult again = Gate(Bench(100000), Bench(100001));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("has the runs of an earlier gate"));
+}
+
+TEST_F(GateCommandTest, NoBaselineOrNoCommonCaseIs5) {
+  const CommandResult none = Gate("no-such-program-anywhere", Bench(100000));
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.err, HasSubstr("no baseline: first run 0 of base: exit code 127"));
+  Again();
+  const CommandResult apart = Gate(Bench(100000), Bench(100001, 100, "draft/b"));
+  EXPECT_EQ(apart.code, 5);
+  EXPECT_THAT(apart.err, HasSubstr("no case in common: 1 only in base, 1 only in new"));
+}
+
+TEST_F(GateCommandTest, ACommandThatPrintsItsReport) {
+  const CommandResult same =
+      Gate(Bench(100000) + " {flags} > {out}", Bench(100001) + " | cat > {out}");
+  EXPECT_EQ(same.code, 0) << same.err;
+}
+
+TEST_F(GateCommandTest, ARealProgram) {
+  // Shortest: what its verdict is does not matter here, but that flags, filter and report fit.
+  const std::string program =
+      fmt::format("'{}' --benchmark_min_time=0.001", TestData("benchmarks/json_benchmark"));
+  const CommandResult result =
+      Gate(program, program, {"--format", "json", "--case=BM_ParseSafetensorsHeader/100"});
+  EXPECT_THAT(result.code, testing::AnyOf(0, 1, 3, 4)) << result.err;
+  const Json json = Json::parse(result.out);
+  ASSERT_EQ(json["cases"].size(), 1u) << json;
+  EXPECT_GE(json["cases"][0]["base"]["runs"].get<int>(), 10);
+}
+
+TEST(GateCommandLineTest, Words) {
+  const GateRun run{.seed = 12, .cases = {"op/a(b)/x=1", "d"}};
+  const std::string flags =
+      R"(--benchmark_enable_random_interleaving=true '--benchmark_filter=^(op/a\(b\)/x=1|d)$')";
+  EXPECT_EQ(GateCommandLine("bench --x", run, "o/0.json"),
+            "exec env DRAFTMARK_ORDER_SEED=12 bench --x --benchmark_out=o/0.json "
+            "--benchmark_out_format=json " +
+                flags);
+  EXPECT_EQ(GateCommandLine("cd 'a b'; bench {flags} > {out}", run, "o/it's"),
+            "export DRAFTMARK_ORDER_SEED=12; cd 'a b'; bench " + flags + R"( > 'o/it'\''s')");
+  const GateRun all{.cases = std::vector<std::string>(20000, "draft/a")};
+  EXPECT_THAT(GateCommandLine("bench", all, "o"), Not(HasSubstr("filter")));
+}
+
+}  // namespace
+}  // namespace draftmark

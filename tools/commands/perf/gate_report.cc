@@ -1,0 +1,92 @@
+#include "tools/commands/perf/gate_report.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "tools/commands/perf/case_report.h"
+#include "tools/commands/perf/gate_runner.h"
+
+namespace draftmark {
+namespace {
+
+// Judges the kept reports of one case again.
+std::string Reproduce(const GateReport& report, const GateCase& c) {
+  std::string command = "draftmark perf compare";
+  for (const GateSide side : {GateSide::kBase, GateSide::kNew}) {
+    command += side == GateSide::kBase ? " --base" : " --new";
+    command += " " + ShellWord(GateFolder(report.folder, GateStage::kFirst, side));
+    if (c.look == Look::kSecond) {
+      command += " " + ShellWord(GateFolder(report.folder, GateStage::kSecond, side));
+    }
+  }
+  if (c.look == Look::kSecond) command += " --look second";
+  if (c.floor > kFloor) command += fmt::format(" --floor {}", c.floor);
+  return command + " " + ShellWord("--case=" + c.judged.name);
+}
+
+std::vector<PerfCase> CasesOf(const GateResult& result) {
+  std::vector<PerfCase> cases;
+  for (const GateCase& c : result.cases) cases.push_back(c.judged);
+  return cases;
+}
+
+}  // namespace
+
+int GateExitCode(const GateReport& report) {
+  return report.advisory.empty() ? PerfExitCodeOf(report.result.verdict) : kPerfGood;
+}
+
+std::string GateText(const GateReport& report) {
+  std::string text;
+  for (const GateCase& c : report.result.cases) {
+    text += CaseText(c.judged, /*assumed=*/false);
+    if (c.floor > kFloor) {
+      text += fmt::format("  floor {:.2f} %, by the spread of its A/A runs\n", c.floor * 100);
+    }
+    if (c.fresh_runs) {
+      text += fmt::format("  {} by {}+{} fresh runs: ratio {:.4f}, p {:.2g}\n",
+                          c.confirmed ? "confirmed" : "not confirmed", kConfirmRuns, kConfirmRuns,
+                          c.fresh_ratio, c.fresh_p);
+    }
+    text += fmt::format("  reproduce: {}\n", Reproduce(report, c));
+  }
+  for (const std::string& name : report.result.only_base) text += "ONLY IN BASE " + name + "\n";
+  for (const std::string& name : report.result.only_next) text += "ONLY IN NEW " + name + "\n";
+  if (report.result.disturbed > 0) {
+    text += fmt::format("{} disturbed runs were measured again\n", report.result.disturbed);
+  }
+  if (!report.advisory.empty()) text += "advisory: " + report.advisory + "\n";
+  text += fmt::format("{}: {}, {} processes\n", UpperCase(VerdictName(report.result.verdict)),
+                      CountsText(CasesOf(report.result)), report.result.runs);
+  return text + fmt::format("reproduce: {}\n", report.command);
+}
+
+OrderedJson GateJson(const GateReport& report) {
+  OrderedJson json = {{"schema_version", 1},
+                      {"verdict", VerdictName(report.result.verdict)},
+                      {"exit_code", GateExitCode(report)},
+                      {"advisory", report.advisory},
+                      {"seed", report.seed},
+                      {"processes", report.result.runs},
+                      {"disturbed", report.result.disturbed},
+                      {"base", report.base},
+                      {"new", report.next},
+                      {"out", report.folder}};
+  json["cases"] = OrderedJson::array();
+  for (const GateCase& c : report.result.cases) {
+    OrderedJson one = CaseJson(c.judged, Reproduce(report, c));
+    one["look"] = LookName(c.look);
+    one["floor"] = c.floor;
+    if (c.fresh_runs) {
+      one["fresh"] = {{"confirmed", c.confirmed}, {"ratio", c.fresh_ratio}, {"p", c.fresh_p}};
+    }
+    json["cases"].push_back(std::move(one));
+  }
+  json["only_in_base"] = report.result.only_base;
+  json["only_in_new"] = report.result.only_next;
+  json["reproduce"] = report.command;
+  return json;
+}
+
+}  // namespace draftmark

@@ -1,0 +1,32 @@
+// What `draftmark perf gate` prints.
+//
+// JSON: {schema_version: 1, verdict, exit_code, advisory, seed, processes, disturbed, base, new,
+// out, cases: [...], only_in_base: [...], only_in_new: [...], reproduce}. A case: as in
+// case_report.h, and look, floor, fresh ({confirmed, ratio, p}; where it was slower).
+#ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
+#define DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
+
+#include <string>
+
+#include "src/base/json.h"
+#include "src/perf/gate.h"
+
+namespace draftmark {
+
+struct GateReport {
+  GateResult result;
+  std::string base, next;  // commands
+  std::string folder;      // of their reports
+  std::uint64_t seed = 0;
+  std::string command;        // that runs all of it again
+  std::string advisory = {};  // why a bad verdict fails nothing; empty: it does
+};
+
+// 0 for an advisory gate.
+int GateExitCode(const GateReport& report);
+std::string GateText(const GateReport& report);
+OrderedJson GateJson(const GateReport& report);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
