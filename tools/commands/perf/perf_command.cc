@@ -1,6 +1,7 @@
 #include "tools/commands/perf/perf_command.h"
 
 #include "tools/commands/perf/compare_command.h"
+#include "tools/commands/perf/counts_command.h"
 #include "tools/commands/perf/gate_command.h"
 
 namespace draftmark {
@@ -10,6 +11,8 @@ void AddPerfCommand(CLI::App& app, CommandContext& context) {
   perf->require_subcommand(1);
   AddCompareCommand(*perf, context);
   AddGateCommand(*perf, context);
+  AddCountsCommand(*perf, context);
+  AddAcceptCommand(*perf, context);
 }
 
 }  // namespace draftmark

@@ -1,0 +1,156 @@
+// `draftmark perf counts` and `draftmark perf accept`, in-process, on a copy of the record.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/fake_clock.h"
+#include "src/base/file_system.h"
+#include "src/base/json.h"
+#include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
+#include "src/base/test_folder.h"
+#include "tools/commands/run_command.h"
+
+namespace draftmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kCase[] = "scratch/dflash_v2/z-lab.qwen3-8b-dflash-b16/ctx_window=4096,nb=8";
+
+class CountsCommandTest : public testing::Test {
+ protected:
+  CountsCommandTest() {
+    text_ = ReadTextFile(TestData("benchmarks/recorded/counts.json")).value();
+    Write(text_);
+  }
+  void Write(const std::string& text) const { EXPECT_THAT(WriteTextFile(path_, text), IsOk()); }
+  // With `from` replaced by `to` within the line of the case, as if that had been recorded.
+  std::string Edited(const std::string& name, const std::string& from,
+                     const std::string& to) const {
+    std::string text = text_;
+    const std::size_t at = text.find(from, text.find(name));
+    EXPECT_NE(at, std::string::npos);
+    return text.replace(at, from.size(), to);
+  }
+  CommandResult Run(const std::string& command, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"perf", command,     "--recorded",
+                                          path_,  "--configs", TestData("golden/configs")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    static const FakeClock clock(2026, 12, 1);
+    return RunCommand(std::move(arguments), false, clock);
+  }
+
+  TestFolder folder_;
+  std::string path_ = folder_.Path("counts.json");
+  std::string text_;
+};
+
+TEST_F(CountsCommandTest, NothingLargerIs0) {
+  const CommandResult result = Run("counts");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out,
+              StartsWith("102 cases counted, 0 findings, 6 cases of GPUs not looked at\n"
+                         "reproduce: draftmark perf counts --recorded "));
+}
+
+TEST_F(CountsCommandTest, OneByteMoreIs1AndAccepted) {
+  // 136 rows of 151936 BF16 logits: recorded as a byte less.
+  Write(Edited(kCase, "\"logits\":", "\"logits\":1,\"was\":"));
+  const CommandResult larger = Run("counts");
+  EXPECT_EQ(larger.code, 1);
+  EXPECT_THAT(larger.out, HasSubstr(std::string("LARGER ") + kCase +
+                                    ": logits: expected 1 as recorded, found "));
+  EXPECT_THAT(larger.out, HasSubstr(std::string("SMALLER ") + kCase + ": was: expected "));
+  EXPECT_THAT(larger.out, HasSubstr(std::string("\n  accept: draftmark perf accept ") + kCase +
+                                    " --reason TEXT\n102 cases counted, 2 findings"));
+  const Json json = Json::parse(Run("counts", {"--format", "json"}).out);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["findings"][0]["kind"], "larger");
+  EXPECT_EQ(json["findings"][0]["case"], kCase);
+  EXPECT_EQ(json["findings"][0]["field"], "logits");
+  EXPECT_EQ(json["findings"][0]["expected"], 1);
+
+  EXPECT_EQ(Run("accept", {kCase}).code, 2);
+  EXPECT_THAT(Run("accept", {kCase}).err, HasSubstr("--reason is required"));
+  EXPECT_EQ(Run("accept", {kCase, "--reason", " "}).code, 2);
+  const CommandResult other = Run("accept", {"scratch/other", "--reason", "x"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("scratch/other: no count of such a case differs"));
+  EXPECT_EQ(Run("counts").code, 1);
+
+  const CommandResult accepted = Run("accept", {kCase, "--reason", "Wider logits"});
+  EXPECT_EQ(accepted.code, 0) << accepted.err;
+  EXPECT_THAT(accepted.out, HasSubstr(std::string("ACCEPTED ") + kCase + ": logits: 1 -> "));
+  EXPECT_EQ(Run("counts").code, 0);
+  const Json file = Json::parse(ReadTextFile(path_).value());
+  EXPECT_EQ(file["accepted"].size(), 2u);
+  EXPECT_EQ(file["accepted"][0]["date"], "2026-12-01");
+  EXPECT_EQ(file["accepted"][0]["reason"], "Wider logits");
+  EXPECT_EQ(file["accepted"][0]["old"], 1);
+}
+
+TEST_F(CountsCommandTest, GoneIs1AndNewIs5) {
+  Write(Edited(kCase, "nb=8", "nb=9"));
+  const CommandResult both = Run("counts");
+  EXPECT_EQ(both.code, 1);
+  EXPECT_THAT(both.out, AllOf(HasSubstr("GONE scratch/dflash_v2/z-lab.qwen3-8b-dflash-b16/"
+                                        "ctx_window=4096,nb=9: it is recorded"),
+                              HasSubstr(std::string("NEW ") + kCase)));
+  EXPECT_EQ(Run("accept", {"*nb=9", "--reason", "x"}).code, 0);
+  const CommandResult fresh = Run("counts");
+  EXPECT_EQ(fresh.code, 5);
+  EXPECT_EQ(Run("accept", {kCase, "--reason", "x"}).code, 0);
+  EXPECT_EQ(Run("counts").code, 0);
+}
+
+TEST_F(CountsCommandTest, GpuResults) {
+  const std::string report = folder_.Path("gpu.json");
+  const auto run_with = [&](const std::string& counters, const std::string& gpu) {
+    EXPECT_THAT(WriteTextFile(report, R"({"context": {"gpu": ")" + gpu + R"("}, "benchmarks": [
+      {"name": "x", "label": "draft/qwen3-4b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1", )" +
+                                          counters + "}]}"),
+                IsOk());
+    return Run("counts", {"--results", report});
+  };
+  const std::string rest =
+      R"("memory_cache": 42926080, "memory_weights": 2630679040, "memory_workspace": 94723660, )";
+  // The other five drafts were not measured in this run.
+  const CommandResult same = run_with(rest + R"("memory_scratch": 218968332)", "H200 (sm_90, 132)");
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  const CommandResult larger =
+      run_with(rest + R"("memory_scratch": 218968333)", "H200 (sm_90, 132)");
+  EXPECT_EQ(larger.code, 1);
+  EXPECT_THAT(larger.out, HasSubstr("nb=1 on sm_90: memory_scratch: expected 218968332 as "
+                                    "recorded, found 218968333 (+1)"));
+  EXPECT_EQ(run_with(rest + R"("memory_scratch": 1)", "B200 (sm_100, 148)").code, 5);
+  const CommandResult nameless = run_with(rest + R"("memory_scratch": 1)", "a GPU");
+  EXPECT_EQ(nameless.code, 2);
+  EXPECT_THAT(nameless.err, HasSubstr("context.gpu: expected"));
+}
+
+TEST_F(CountsCommandTest, ErrorsAre2AndNoRecordIs5) {
+  Write("{");
+  EXPECT_EQ(Run("counts").code, 2);
+  EXPECT_EQ(Run("accept", {kCase, "--reason", "x"}).code, 2);
+  EXPECT_EQ(ReadTextFile(path_).value(), "{");
+  EXPECT_EQ(RunCommand({"perf", "counts", "--configs", folder_.Path("none")}).code, 2);
+  const CommandResult none = RunCommand({"perf", "counts", "--recorded", folder_.Path("none"),
+                                         "--configs", TestData("golden/configs")});
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.err, HasSubstr("no baseline: "));
+}
+
+TEST_F(CountsCommandTest, TheFirstRecord) {
+  const std::string path = folder_.Path("first.json");
+  const CommandResult first = RunCommand({"perf", "accept", "*", "--reason", "First", "--recorded",
+                                          path, "--configs", TestData("golden/configs")});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(Json::parse(ReadTextFile(path).value())["cases"].size(), 102u);
+}
+
+}  // namespace
+}  // namespace draftmark
