@@ -18,7 +18,7 @@ double MedianOf(std::span<const double> values) {
 
 }  // namespace
 
-double NightValue(std::span<const double> runs, std::span<const double> sentinel_runs) {
+double LevelOfNight(std::span<const double> runs, std::span<const double> sentinel_runs) {
   return MedianOf(runs) / (sentinel_runs.empty() ? 1 : MedianOf(sentinel_runs));
 }
 

@@ -3,7 +3,7 @@
 //   const NightJudgement first = JudgeNight(last_nights, tonight);
 //   if (first.verdict == Verdict::kSlower) {
 //     // run it again the same night; only if that says so too it is an alarm
-//     const NightJudgement again = JudgeNight(last_nights, NightValue(...fresh runs...));
+//     const NightJudgement again = JudgeNight(last_nights, LevelOfNight(...fresh runs...));
 //   }
 //
 // A night's value is the median of its runs' values (run_value.h) over that of a sentinel, a case
@@ -43,7 +43,7 @@ struct NightJudgement {
 
 // The median of the runs' values over that of the sentinel's runs; without a sentinel (empty) it is
 // the median itself. At least one run, values above 0.
-double NightValue(std::span<const double> runs, std::span<const double> sentinel_runs);
+double LevelOfNight(std::span<const double> runs, std::span<const double> sentinel_runs);
 
 // `last` oldest first; only its last kNightsBack count. Values above 0. `floor` at least
 // kNightFloor.

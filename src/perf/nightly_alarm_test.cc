@@ -61,8 +61,8 @@ TEST(NightlyAlarmTest, TooFewNights) {
 TEST(NightlyAlarmTest, TheSentinelCancelsADrift) {
   const std::vector<double> runs = {2.10, 2.08, 2.12};
   const std::vector<double> sentinel = {1.05, 1.06, 1.04};
-  EXPECT_NEAR(NightValue(runs, sentinel), 2, 1e-12);
-  EXPECT_NEAR(NightValue(runs, {}), 2.1, 1e-12);
+  EXPECT_NEAR(LevelOfNight(runs, sentinel), 2, 1e-12);
+  EXPECT_NEAR(LevelOfNight(runs, {}), 2.1, 1e-12);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ double Night(NoiseSource& source, const NoiseModel& model, double level, Of of) 
     const RunValue run = RunValueOf(source.Run(model, level));
     runs.push_back(of == Of::kMedians ? run.median : run.value);
   }
-  return NightValue(runs, {});
+  return LevelOfNight(runs, {});
 }
 
 std::vector<double> Nights(NoiseSource& source, const NoiseModel& model, std::size_t count, Of of) {

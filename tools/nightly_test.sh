@@ -1,0 +1,185 @@
+#!/bin/sh
+# `tools/nightly` in a fake checkout with fake programs: which stages run, what is said of a failure, what an
+# interrupted night does when it is started again.
+set -u
+script=$PWD/tools/nightly
+failures=0
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); }
+
+base=$(realpath "$TEST_TMPDIR")
+root="$base/a checkout"
+mkdir -p "$root/tools" "$root/bin/tools" "$root/bin/benchmarks" "$base/fakes"
+cp "$script" "$root/tools/nightly"
+write() { { echo '#!/bin/sh'; cat; } >"$1" && chmod +x "$1"; }
+calls=$base/calls
+write "$base/fakes/bazel" <<END
+echo "bazel \$1" >>'$calls'
+case \$1 in info) echo '$root/bin' ;; build) exit \${BUILD:-0} ;; esac
+END
+write "$base/fakes/git" <<END
+echo "git \$3" >>'$calls'
+case \$3 in rev-parse) echo 0123456789abcdef ;; pull) exit \${PULL:-0} ;; esac
+END
+# The exit codes of each command are in variables of its name.
+write "$root/bin/tools/draftmark" <<END
+echo "draftmark \$*" | sed 's|$base|BASE|g; s/--time [^ ]*/--time T/' >>'$calls'
+case "\$1 \$2" in
+  'verify --backend') echo '{}'; exit \${VERIFY:-0} ;;
+  'history import') exit \${IMPORT:-0} ;;
+  'perf counts') exit \${COUNTS:-0} ;;
+  'perf nightly') exit \${NIGHTLY:-0} ;;
+  'dashboard --db') exit \${DASHBOARD:-0} ;;
+  *) echo "unknown: \$*" >&2; exit 99 ;;
+esac
+END
+# Dies at the run that KILL names, and takes the shell of the script with it if SHELL_TOO is set.
+write "$root/bin/benchmarks/draft_benchmark" <<END
+for flag in "\$@"; do case \$flag in --benchmark_out=*) out=\${flag#*=} ;; esac; done
+run=\$(basename "\$out" .json.part)
+echo "bench \$run" >>'$calls'
+if [ "\$run" = "\${KILL:-none}" ]; then
+  echo broken >"\$out"
+  [ -z "\${SHELL_TOO:-}" ] || kill -9 "\$(cat '$base/pid')"
+  exit 137
+fi
+echo '{}' >"\$out"
+END
+
+# night DB OPTIONS...: runs it; sets code.
+night() {
+  db=$1
+  shift
+  : >"$calls"
+  PATH="$base/fakes:$PATH" sh -c 'echo $$ >"$1"; shift; exec "$@"' sh "$base/pid" \
+    "$root/tools/nightly" --db "$db" --night 2026-11-30 "$@" >"$base/out" 2>"$base/err"
+  code=$?
+}
+expect() { # CODE PATTERN OF THE LAST LINE
+  [ "$code" = "$1" ] || fail "$db: exit code $code, expected $1: $(cat "$base/out" "$base/err")"
+  tail -n 1 "$base/out" | grep -q -- "$2" || fail "$db: expected a last line with '$2', found '$(tail -n 1 "$base/out")'"
+}
+called() { grep -q -x -F -- "$1" "$calls" || fail "$db: no call '$1' in: $(cat "$calls")"; }
+not_called() { ! grep -q -F -- "$1" "$calls" || fail "$db: a call '$1'"; }
+
+# A whole night, and everything in its order.
+night "$base/good.db"
+expect 0 '^nightly 2026-11-30 0123456789: update ok, build ok, conformance ok, benchmarks ok, record ok, gate ok, dashboard ok; exit code 0; '
+called 'git pull'
+called 'draftmark verify --backend cuda --format json'
+called 'bench 4'
+called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/4.json'
+called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --time T BASE/good.db.nightly/2026-11-30/verify/report.json'
+called 'draftmark perf counts'
+grep -q 'draftmark perf nightly --db BASE/good.db --night 2026-11-30 --out BASE/good.db.nightly/2026-11-30/again --again ' "$calls" ||
+  fail "no judgement: $(cat "$calls")"
+called 'draftmark dashboard --db BASE/good.db --out BASE/good.db.dashboard'
+[ "$(grep -c '^bench' "$calls")" = 5 ] || fail "not five runs"
+
+# Once more: all is done.
+night "$base/good.db"
+expect 0 'dashboard ok; exit code 0'
+not_called bench
+not_called draftmark
+
+# Findings are reported by name, and everything goes on; the order of exit codes.
+findings() { # EXPECTED TEXT VARIABLES...
+  rm -rf "$base/f.db.nightly"
+  expected=$1
+  text=$2
+  shift 2
+  night_with "$@"
+  expect "$expected" "$text"
+  called 'draftmark dashboard --db BASE/f.db --out BASE/f.db.dashboard'
+}
+night_with() {
+  for variable in "$@"; do export "${variable?}"; done
+  night "$base/f.db"
+  for variable in "$@"; do unset "${variable%%=*}"; done
+}
+findings 1 'conformance FAILED, benchmarks ok, record ok, gate ok' VERIFY=1
+findings 1 'gate FAILED' NIGHTLY=1
+findings 1 'gate FAILED' COUNTS=1
+findings 3 'gate unclear' NIGHTLY=3
+findings 4 'gate invalid' NIGHTLY=4
+findings 5 'gate no baseline' NIGHTLY=5
+findings 4 'gate invalid' COUNTS=5 NIGHTLY=4
+findings 1 'gate FAILED' COUNTS=1 NIGHTLY=4
+findings 2 'gate BROKEN' NIGHTLY=2
+findings 2 'conformance BROKEN, benchmarks ok' VERIFY=2
+findings 1 'conformance FAILED.*gate BROKEN' VERIFY=1 NIGHTLY=2
+findings 2 'update BROKEN, build ok' PULL=1
+findings 2 'record BROKEN, gate ok' IMPORT=2
+findings 2 'benchmarks BROKEN, record ok' KILL=2
+[ "$(grep -c '^bench' "$calls")" = 3 ] || fail "went on after a benchmark that crashed"
+grep -q 'history import.*number 1' "$calls" || fail "runs before the crash are not recorded"
+not_called '--number 2'
+
+# Without a program nothing of it runs.
+rm -rf "$base/f.db.nightly"
+night_with BUILD=1
+expect 2 'build BROKEN, conformance BROKEN, benchmarks BROKEN, record BROKEN, gate BROKEN, dashboard BROKEN; exit code 2'
+not_called draftmark
+not_called bench
+grep -q '^gate: BROKEN (not run: no build)$' "$base/out" || fail "a stage does not say why it did not run"
+# The next try makes up for it.
+night "$base/f.db"
+expect 0 'exit code 0'
+
+# Killed in the third run: the next start goes on there. The night is the one that was not finished.
+KILL=2
+SHELL_TOO=1
+export KILL SHELL_TOO
+night "$base/killed.db"
+[ "$code" = 137 ] || fail "was not killed: $code"
+unset KILL SHELL_TOO
+tries=0
+while
+  : >"$calls"
+  PATH="$base/fakes:$PATH" "$root/tools/nightly" --db "$base/killed.db" >"$base/out" 2>"$base/err"
+  code=$?
+  grep -q 'another instance' "$base/err" && [ $tries -lt 50 ]
+do
+  tries=$((tries + 1))
+  sleep 0.1
+done
+db=$base/killed.db
+expect 0 '^nightly 2026-11-30 .*: update ok, build ok, conformance ok, benchmarks ok, record ok, gate ok, dashboard ok'
+[ "$(grep '^bench' "$calls" | paste -s -d ' ')" = 'bench 2 bench 3 bench 4' ] || fail "did not go on at run 2: $(cat "$calls")"
+not_called 'bazel build'
+not_called 'draftmark verify'
+[ ! -e "$base/killed.db.nightly/unfinished" ] || fail "a finished night counts as unfinished"
+
+# A second instance.
+mkdir -p "$base/two.db.nightly"
+exec 8>"$base/two.db.nightly/lock"
+flock -n 8
+night "$base/two.db"
+[ "$code" = 2 ] || fail "a second instance: exit code $code"
+grep -q 'another instance is at work' "$base/err" || fail "a second instance is not told"
+not_called git
+exec 8>&-
+
+# Results of another machine.
+mkdir -p "$base/h200 results"
+night "$base/bundle.db" --results "$base/h200 results" --no-update
+expect 0 ': update ok, build ok, record ok, gate ok, dashboard ok; exit code 0'
+not_called 'git pull'
+not_called bench
+not_called 'draftmark verify'
+called 'draftmark history import --db BASE/bundle.db --night 2026-11-30 BASE/h200 results'
+called 'draftmark perf nightly --db BASE/bundle.db --night 2026-11-30'
+
+# Usage.
+usage() {
+  PATH="$base/fakes:$PATH" "$root/tools/nightly" "$@" >"$base/out" 2>&1
+  [ $? = 2 ] || fail "$*: not a usage error"
+}
+usage
+usage --db
+usage --db "$base/u.db" --runs 0
+usage --db "$base/u.db" --night yesterday
+usage --db "$base/u.db" --results "$base/none"
+usage --db "$base/u.db" --what
+"$root/tools/nightly" --help | grep -q '^usage: tools/nightly --db FILE' || fail "no help"
+
+[ "$failures" = 0 ]
