@@ -43,13 +43,13 @@ struct PerfSide {
 StatusOr<PerfSide> CollectSide(const std::vector<BenchmarkReport>& reports);
 
 struct PerfCase {
-  std::string name;
+  std::string name = {};
   Verdict verdict = Verdict::kInvalid;
-  std::string reason;                  // of unclear and invalid
-  std::optional<Judgement> judgement;  // none where the benchmark failed
-  std::optional<Judgement> in_cycles;  // where there are cycles; `judgement` is in time
-  std::vector<RunValue> base, next;    // seconds
-  std::string unit;
+  std::string reason = {};                     // of unclear and invalid
+  std::optional<Judgement> judgement = {};     // none where the benchmark failed
+  std::optional<Judgement> in_cycles = {};     // where there are cycles; `judgement` is in time
+  std::vector<RunValue> base = {}, next = {};  // seconds
+  std::string unit = {};
   std::size_t add_runs = 0;  // the larger of both judgements'
 };
 

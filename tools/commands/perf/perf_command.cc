@@ -3,6 +3,7 @@
 #include "tools/commands/perf/compare_command.h"
 #include "tools/commands/perf/counts_command.h"
 #include "tools/commands/perf/gate_command.h"
+#include "tools/commands/perf/nightly_command.h"
 
 namespace draftmark {
 
@@ -11,6 +12,7 @@ void AddPerfCommand(CLI::App& app, CommandContext& context) {
   perf->require_subcommand(1);
   AddCompareCommand(*perf, context);
   AddGateCommand(*perf, context);
+  AddNightlyCommand(*perf, context);
   AddCountsCommand(*perf, context);
   AddAcceptCommand(*perf, context);
 }

@@ -1,0 +1,62 @@
+// The runs of one night and environment, as `draftmark perf nightly` judges them.
+//
+//   NightRuns runs;
+//   for (const RunRecord& run : records) runs.Add(run);
+//   runs.cases().at({"draft/a", 1}).runs;   // one value for each run that can be used
+#ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_NIGHT_RUNS_H_
+#define DRAFTMARK_TOOLS_COMMANDS_PERF_NIGHT_RUNS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/perf/history/history_reader.h"
+#include "src/perf/history/record.h"
+#include "src/perf/nightly.h"
+
+namespace draftmark {
+
+using CaseKey = std::pair<std::string, std::int64_t>;  // case id, schema
+
+class NightRuns {
+ public:
+  void Add(const RunRecord& run);
+
+  // With the day still to be filled in.
+  const std::map<CaseKey, Tonight>& cases() const { return cases_; }
+  // Seconds for a byte copied on the device, the median of the runs; 0 where none says it.
+  double sentinel() const;
+  std::int64_t newest() const { return newest_; }
+  const std::string& commit() const { return commit_; }
+
+ private:
+  std::map<CaseKey, Tonight> cases_;
+  std::vector<double> copies_;
+  std::int64_t newest_ = 0;
+  std::string commit_;
+};
+
+// Tonight and all before it, of one environment.
+struct EnvironmentNights {
+  Environment environment = {};
+  NightRuns tonight = {};
+  std::vector<std::string> run_ids = {};      // tonight's
+  std::map<CaseKey, CaseNights> before = {};  // of the cases of tonight, and of others
+  std::map<CaseKey, std::string> units = {};  // in which people read its times
+  Sentinel sentinel = {};                     // with tonight's; empty where tonight has none
+};
+
+// The newest night that has runs. NOT_FOUND: no runs.
+StatusOr<Day> NewestNight(HistoryReader& reader, const std::string& architecture);
+
+// Of every environment that has runs in that night.
+StatusOr<std::vector<EnvironmentNights>> ReadNights(HistoryReader& reader,
+                                                    const std::string& architecture, Day night,
+                                                    bool with_sentinel);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_COMMANDS_PERF_NIGHT_RUNS_H_

@@ -1,0 +1,259 @@
+#include "tools/commands/perf/nightly_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/file_system.h"
+#include "src/perf/history/history.h"
+#include "src/perf/history/history_reader.h"
+#include "src/perf/history/import_google_benchmark.h"
+#include "src/perf/history/utc_time.h"
+#include "tools/commands/perf/case_report.h"
+#include "tools/commands/perf/compare_files.h"
+#include "tools/commands/perf/gate_runner.h"
+#include "tools/commands/perf/nightly_report.h"
+
+namespace draftmark {
+namespace {
+
+struct Options {
+  std::string database;
+  std::string night;  // empty: the newest
+  std::string architecture;
+  std::vector<std::string> cases;
+  std::string run;                       // measures the night first
+  std::string again;                     // measures it once more where a case is slower
+  std::vector<std::string> again_paths;  // or these did
+  std::size_t runs = kNightRuns;
+  std::string folder;
+  std::string commit;
+  double seconds = 1800;
+  bool no_sentinel = false;
+  bool no_record = false;
+  OutputFormat format = OutputFormat::kText;
+};
+
+// Reports of `count` fresh processes, as runs.
+StatusOr<std::vector<RunRecord>> Measure(const Options& options, const std::string& command,
+                                         GateStage stage, std::size_t count,
+                                         const ImportFacts& facts, CommandContext& context) {
+  CommandRunner runner(
+      {.base = command, .next = command, .folder = options.folder, .seconds = options.seconds},
+      context.err);
+  std::vector<RunRecord> runs;
+  std::random_device random;
+  for (std::size_t i = 0; i < count; ++i) {
+    DM_ASSIGN_OR_RETURN(
+        const BenchmarkReport report,
+        runner.Run({.stage = stage, .side = GateSide::kNew, .number = i, .seed = random()}));
+    DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(report.source));
+    ImportFacts own = facts;
+    own.number = static_cast<std::int64_t>(i);
+    DM_ASSIGN_OR_RETURN(RunRecord run, ImportGoogleBenchmark(text, report.source, own));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+StatusOr<std::vector<RunRecord>> ReadReports(const std::vector<std::string>& paths,
+                                             const ImportFacts& facts) {
+  const StatusOr<std::vector<std::string>> files = FindRunFiles(paths);
+  if (!files.ok())
+    return InvalidArgumentError("--again-reports: " + std::string(files.status().message()));
+  std::vector<RunRecord> runs;
+  for (const std::string& file : *files) {
+    DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+    DM_ASSIGN_OR_RETURN(RunRecord run, ImportGoogleBenchmark(text, file, facts));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+bool Wanted(const Options& options, const std::string& case_id) {
+  return options.cases.empty() ||
+         std::find(options.cases.begin(), options.cases.end(), case_id) != options.cases.end();
+}
+
+EnvironmentReport JudgeEnvironment(const Options& options, Day night, EnvironmentNights nights) {
+  EnvironmentReport report{.nights = std::move(nights), .cases = {}};
+  for (const auto& [key, found] : report.nights.tonight.cases()) {
+    if (!Wanted(options, key.first)) continue;
+    Tonight tonight = found;
+    tonight.day = night;
+    CaseNights before = report.nights.before[key];
+    before.case_id = key.first;
+    before.schema = key.second;
+    report.cases.push_back(JudgeCaseNight(before, report.nights.sentinel, tonight));
+  }
+  return report;
+}
+
+bool AnySlower(const NightlyReport& report) { return NightlyVerdict(report) == Verdict::kSlower; }
+
+// Alarms stay only where fresh runs of the same machine agree.
+Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& report,
+               CommandContext& context) {
+  if (!AnySlower(report)) return OkStatus();
+  std::vector<RunRecord> fresh;
+  const std::string& command = options.again.empty() ? options.run : options.again;
+  if (!options.again_paths.empty()) {
+    DM_ASSIGN_OR_RETURN(fresh, ReadReports(options.again_paths, facts));
+  } else if (!command.empty()) {
+    DM_ASSIGN_OR_RETURN(
+        fresh, Measure(options, command, GateStage::kConfirm, options.runs, facts, context));
+  }
+  for (EnvironmentReport& environment : report.environments) {
+    NightRuns runs;
+    for (const RunRecord& run : fresh) {
+      if (run.environment == environment.nights.environment) runs.Add(run);
+    }
+    const double sentinel = environment.nights.sentinel.empty() ? 0 : runs.sentinel();
+    for (NightlyCase& c : environment.cases) {
+      const auto found = runs.cases().find({c.case_id, c.schema});
+      const std::vector<double> values =
+          found == runs.cases().end() ? std::vector<double>() : found->second.runs;
+      const bool was_slower = c.verdict == Verdict::kSlower;
+      ConfirmCaseNight(values, sentinel, c);
+      if (was_slower && fresh.empty()) c.reason = "slower, not confirmed: no fresh runs (--again)";
+    }
+  }
+  return OkStatus();
+}
+
+Status Record(const NightlyReport& report, CommandContext& context) {
+  DM_ASSIGN_OR_RETURN(History history, History::Open(report.database));
+  for (const EnvironmentReport& environment : report.environments) {
+    const StatusOr<Added> added = history.Add(NightlyRecord(report, environment));
+    // Judged again with another outcome, as when fresh runs differ: the first one stays.
+    if (!added.ok() && added.status().code() != StatusCode::kFailedPrecondition) {
+      return added.status();
+    }
+    if (!added.ok()) {
+      context.err << "draftmark: warning: " << added.status().message() << "\n";
+    }
+  }
+  return OkStatus();
+}
+
+Status MeasureNight(const Options& options, const ImportFacts& facts, CommandContext& context) {
+  if (options.run.empty()) return OkStatus();
+  DM_ASSIGN_OR_RETURN(
+      const std::vector<RunRecord> runs,
+      Measure(options, options.run, GateStage::kFirst, options.runs, facts, context));
+  DM_ASSIGN_OR_RETURN(History history, History::Open(options.database));
+  for (const RunRecord& run : runs) DM_RETURN_IF_ERROR(history.Add(run).status());
+  return OkStatus();
+}
+
+StatusOr<Day> NightToJudge(const Options& options, HistoryReader& reader) {
+  if (options.night.empty()) return NewestNight(reader, options.architecture);
+  return static_cast<Day>(*DayOfNight(options.night));
+}
+
+Status JudgeIt(Options options, CommandContext& context) {
+  if (!options.night.empty() && !DayOfNight(options.night)) {
+    return InvalidArgumentError(
+        fmt::format("--night: expected a day as 2026-11-30, found \"{}\"", options.night));
+  }
+  if (options.folder.empty()) {
+    options.folder = fmt::format("perf_nightly/{}", std::random_device()());
+  }
+  const ImportFacts facts{.night = options.night,
+                          .commit = options.commit,
+                          .session = options.night.empty() ? "" : "nightly-" + options.night};
+  DM_RETURN_IF_ERROR(MeasureNight(options, facts, context));
+  DM_ASSIGN_OR_RETURN(HistoryReader reader, HistoryReader::Open(options.database));
+  DM_ASSIGN_OR_RETURN(const Day night, NightToJudge(options, reader));
+  DM_ASSIGN_OR_RETURN(std::vector<EnvironmentNights> environments,
+                      ReadNights(reader, options.architecture, night, !options.no_sentinel));
+  NightlyReport report{
+      .night = NightOfDay(night), .database = options.database, .environments = {}};
+  for (EnvironmentNights& nights : environments) {
+    report.environments.push_back(JudgeEnvironment(options, night, std::move(nights)));
+  }
+  ImportFacts again = facts;
+  if (again.commit.empty()) again.commit = report.environments[0].nights.tonight.commit();
+  DM_RETURN_IF_ERROR(Confirm(options, again, report, context));
+  // One case alone is a look at it, and not the night's verdict.
+  if (!options.no_record && options.cases.empty()) DM_RETURN_IF_ERROR(Record(report, context));
+  if (options.format == OutputFormat::kJson) {
+    PrintJson(context.out, NightlyJson(report));
+  } else {
+    context.out << NightlyText(report);
+  }
+  context.exit_code = NightlyExitCode(report);
+  return OkStatus();
+}
+
+Status Nightly(const Options& options, CommandContext& context) {
+  const Status status = JudgeIt(options, context);
+  if (status.code() != StatusCode::kNotFound) return status;
+  context.Fail(status.Annotated("no baseline"));
+  context.exit_code = kPerfNoBaseline;
+  return OkStatus();
+}
+
+void AddOptions(CLI::App& command, Options& options) {
+  command.add_option("--db", options.database, "The history")->required()->type_name("FILE");
+  command.add_option("--night", options.night, "YYYY-MM-DD (default: the newest)");
+  command.add_option("--arch", options.architecture, "Only this architecture, as sm_90");
+  command.add_option("--case", options.cases, "Judges only the case of this id; records nothing")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--run", options.run,
+                  "Measures the night first, and adds it to the history; as perf gate's --new")
+      ->type_name("CMD");
+  command.add_option("--runs", options.runs, "Processes of CMD")
+      ->check(CLI::Range(3, 100))
+      ->capture_default_str();
+  CLI::Option* const again =
+      command
+          .add_option("--again", options.again,
+                      "Measures once more where a case is slower (default: the CMD of --run)")
+          ->type_name("CMD");
+  command
+      .add_option("--again-reports", options.again_paths,
+                  "Reports of such fresh runs that were made elsewhere")
+      ->type_name("FILE...")
+      ->excludes(again);
+  command.add_option("--commit", options.commit, "What was measured, where reports do not say it");
+  command
+      .add_option("--out", options.folder, "Folder for the reports (default: perf_nightly/NUMBER)")
+      ->type_name("DIR");
+  command.add_option("--timeout", options.seconds, "Seconds after which a process is killed")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  command.add_flag("--no-sentinel", options.no_sentinel,
+                   "Times as they are, not over the time of a copy in the same night");
+  command.add_flag("--no-record", options.no_record, "Adds no verdict to the history");
+  AddFormatOption(command, options.format);
+}
+
+}  // namespace
+
+void AddNightlyCommand(CLI::App& perf, CommandContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* const command =
+      perf.add_subcommand("nightly", "Judge a night of the history by the nights before it");
+  command->footer(
+      "A case is slower if the median of its runs is further above the median of the last 30 "
+      "nights than 4 x 1.4826 x\nMAD and 1.5 %, and fresh runs of the same night say so too. "
+      "Changes of level are told beside. Exit codes: 0 same or\nfaster; 1 a case is slower; 2 "
+      "wrong "
+      "usage or data; 3 a case is unclear (slower, not confirmed); 4 a case is invalid;\n5 no "
+      "case has 10 nights before this one. 1 goes before 4, and 4 before 3.");
+  AddOptions(*command, *options);
+  command->callback([options, &context] {
+    if (const Status status = Nightly(*options, context); !status.ok()) context.Fail(status);
+  });
+}
+
+}  // namespace draftmark

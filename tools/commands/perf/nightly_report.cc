@@ -1,0 +1,208 @@
+#include "tools/commands/perf/nightly_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/perf/google_benchmark.h"
+#include "src/perf/history/utc_time.h"
+#include "tools/commands/perf/case_report.h"
+
+namespace draftmark {
+namespace {
+
+std::string Reproduce(const NightlyReport& report, const EnvironmentReport& environment,
+                      const std::string& case_id) {
+  std::string command = fmt::format("draftmark perf nightly --db {} --night {}",
+                                    ShellWord(report.database), report.night);
+  const std::string& architecture = environment.nights.environment.architecture;
+  if (!architecture.empty()) command += " --arch " + ShellWord(architecture);
+  if (!case_id.empty()) command += " " + ShellWord("--case=" + case_id);
+  return command;
+}
+
+// "sm_90, NVIDIA H200, driver 580.159.04".
+std::string NameOf(const Environment& environment) {
+  std::string name = environment.architecture.empty() ? "unknown" : environment.architecture;
+  if (!environment.gpu.empty()) name += ", " + environment.gpu;
+  if (!environment.driver.empty()) name += ", driver " + environment.driver;
+  return name;
+}
+
+std::string UnitOf(const EnvironmentReport& environment, const NightlyCase& c) {
+  const auto at = environment.nights.units.find({c.case_id, c.schema});
+  return at == environment.nights.units.end() || UnitsPerSecond(at->second) == 0 ? "s" : at->second;
+}
+
+std::string CaseLines(const NightlyReport& report, const EnvironmentReport& environment,
+                      const NightlyCase& c) {
+  const std::string unit = UnitOf(environment, c);
+  const double units = UnitsPerSecond(unit);
+  std::string text = fmt::format(
+      "{} {}: ", c.no_baseline ? "NO BASELINE" : UpperCase(VerdictName(c.verdict)), c.case_id);
+  if (c.judged.baseline > 0) {
+    text += fmt::format(
+        "ratio {:.4f} to the median of {} nights, threshold {:.2f} %, {:.5g} -> "
+        "{:.5g} {}\n",
+        c.judged.ratio, c.judged.nights, c.judged.threshold * 100, c.judged.baseline * units,
+        c.seconds * units, unit);
+    if (!c.reason.empty()) text += fmt::format("  {}\n", c.reason);
+  } else {
+    text += c.reason + "\n";
+  }
+  if (c.again) text += fmt::format("  fresh runs of the same night: ratio {:.4f}\n", *c.again);
+  for (const LevelChangeAt& change : c.changes) {
+    text += fmt::format("  level changed by {:+.2f} % in night {}: {:.5g} -> {:.5g} {}\n",
+                        change.step * 100, NightOfDay(change.day), change.before * units,
+                        change.after * units, unit);
+  }
+  return text + fmt::format("  reproduce: {}\n", Reproduce(report, environment, c.case_id));
+}
+
+OrderedJson CaseJson(const NightlyCase& c) {
+  OrderedJson json = {
+      {"name", c.case_id},        {"schema", c.schema},         {"verdict", VerdictName(c.verdict)},
+      {"reason", c.reason},       {"baseline", !c.no_baseline}, {"seconds", c.seconds},
+      {"nights", c.judged.nights}};
+  if (c.judged.baseline > 0) {
+    json["baseline_s"] = c.judged.baseline;
+    json["ratio"] = c.judged.ratio;
+    json["threshold"] = c.judged.threshold;
+  }
+  if (c.again) json["again_ratio"] = *c.again;
+  json["changes"] = OrderedJson::array();
+  for (const LevelChangeAt& change : c.changes) {
+    json["changes"].push_back({{"night", NightOfDay(change.day)},
+                               {"before_s", change.before},
+                               {"after_s", change.after},
+                               {"step", change.step}});
+  }
+  return json;
+}
+
+GateVerdict VerdictRecord(const NightlyReport& report, const EnvironmentReport& environment,
+                          const NightlyCase& c) {
+  GateVerdict verdict{.case_id = c.case_id,
+                      .schema = c.schema,
+                      .verdict = std::string(VerdictName(c.verdict)),
+                      .reason = c.reason,
+                      .base_runs = static_cast<std::int64_t>(c.judged.nights),
+                      .reproduce = Reproduce(report, environment, c.case_id)};
+  const auto tonight = environment.nights.tonight.cases().find({c.case_id, c.schema});
+  if (tonight != environment.nights.tonight.cases().end()) {
+    verdict.next_runs = static_cast<std::int64_t>(tonight->second.runs.size());
+  }
+  if (c.judged.baseline > 0) {
+    verdict.ratio = c.judged.ratio;
+    verdict.floor = c.judged.threshold;
+    verdict.base = c.judged.baseline;
+    verdict.next = c.seconds;
+  }
+  if (c.again) verdict.confirmed = c.verdict == Verdict::kSlower;
+  return verdict;
+}
+
+}  // namespace
+
+Verdict NightlyVerdict(const std::vector<NightlyCase>& cases) {
+  std::vector<PerfCase> judged;
+  for (const NightlyCase& c : cases) {
+    if (!c.no_baseline) judged.push_back({.name = c.case_id, .verdict = c.verdict});
+  }
+  return VerdictOf(judged);
+}
+
+Verdict NightlyVerdict(const NightlyReport& report) {
+  std::vector<NightlyCase> all;
+  for (const EnvironmentReport& environment : report.environments) {
+    all.insert(all.end(), environment.cases.begin(), environment.cases.end());
+  }
+  return NightlyVerdict(all);
+}
+
+int NightlyExitCode(const NightlyReport& report) {
+  const bool any =
+      std::any_of(report.environments.begin(), report.environments.end(), [](const auto& e) {
+        return std::any_of(e.cases.begin(), e.cases.end(),
+                           [](const NightlyCase& c) { return !c.no_baseline; });
+      });
+  return any ? PerfExitCodeOf(NightlyVerdict(report)) : kPerfNoBaseline;
+}
+
+std::string NightlyText(const NightlyReport& report) {
+  std::string text;
+  std::map<std::string, std::size_t> counts;
+  for (const EnvironmentReport& environment : report.environments) {
+    text += fmt::format(
+        "{}, night {}, commit {}: {}\n", NameOf(environment.nights.environment), report.night,
+        environment.nights.tonight.commit().substr(0, 10),
+        environment.nights.sentinel.empty() ? "no sentinel" : "over the copy time of each night");
+    for (const NightlyCase& c : environment.cases) {
+      text += CaseLines(report, environment, c);
+      ++counts[c.no_baseline ? "without a baseline" : std::string(VerdictName(c.verdict))];
+    }
+  }
+  std::string summary;
+  for (const char* const word :
+       {"slower", "invalid", "unclear", "faster", "same", "without a baseline"}) {
+    if (counts[word] > 0) summary += fmt::format(", {} {}", counts[word], word);
+  }
+  return text + fmt::format("{}{}\n",
+                            NightlyExitCode(report) == kPerfNoBaseline
+                                ? "NO BASELINE"
+                                : UpperCase(VerdictName(NightlyVerdict(report))),
+                            summary);
+}
+
+OrderedJson NightlyJson(const NightlyReport& report) {
+  OrderedJson json = {{"schema_version", 1},
+                      {"night", report.night},
+                      {"verdict", VerdictName(NightlyVerdict(report))},
+                      {"exit_code", NightlyExitCode(report)},
+                      {"environments", OrderedJson::array()}};
+  for (const EnvironmentReport& environment : report.environments) {
+    OrderedJson one = {{"architecture", environment.nights.environment.architecture},
+                       {"gpu", environment.nights.environment.gpu},
+                       {"driver", environment.nights.environment.driver},
+                       {"sentinel", environment.nights.sentinel.empty() ? "none" : "copy"},
+                       {"commit", environment.nights.tonight.commit()},
+                       {"cases", OrderedJson::array()}};
+    for (const NightlyCase& c : environment.cases) {
+      OrderedJson judged = CaseJson(c);
+      judged["reproduce"] = Reproduce(report, environment, c.case_id);
+      one["cases"].push_back(std::move(judged));
+    }
+    json["environments"].push_back(std::move(one));
+  }
+  return json;
+}
+
+GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& environment) {
+  const NightlyReport alone{
+      .night = report.night, .database = report.database, .environments = {environment}};
+  GateRecord record{
+      .time = environment.nights.tonight.newest(),
+      .night = report.night,
+      .mode = "nightly",
+      .environment = environment.nights.environment,
+      .next_commit = environment.nights.tonight.commit(),
+      .verdict = std::string(VerdictName(NightlyVerdict(environment.cases))),
+      .exit_code = NightlyExitCode(alone),
+      .command = Reproduce(report, environment, ""),
+      .context = {{"sentinel", environment.nights.sentinel.empty() ? "none" : "copy"}},
+      .next_runs = environment.nights.run_ids};
+  for (const NightlyCase& c : environment.cases) {
+    record.verdicts.push_back(VerdictRecord(report, environment, c));
+    for (const LevelChangeAt& change : c.changes) {
+      record.change_points.push_back({.case_id = c.case_id,
+                                      .schema = c.schema,
+                                      .night = NightOfDay(change.day),
+                                      .before = change.before,
+                                      .after = change.after});
+    }
+  }
+  return record;
+}
+
+}  // namespace draftmark
