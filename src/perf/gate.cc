@@ -159,8 +159,7 @@ class Gate {
   }
 
   Status JudgeOne(const PerfCaseRuns& base, const PerfCaseRuns& next, Look look) {
-    const auto spread = options_.aa_spread.find(base.name);
-    const double floor = FloorOf(spread == options_.aa_spread.end() ? 0 : spread->second);
+    const double floor = FloorOf(runner_.AaSpread(base.name));
     DM_ASSIGN_OR_RETURN(PerfCase judged, JudgeCase(base, next, {.look = look, .floor = floor}));
     result_.cases.push_back({.judged = std::move(judged), .look = look, .floor = floor});
     return OkStatus();

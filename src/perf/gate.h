@@ -48,12 +48,14 @@ class GateRunner {
   virtual ~GateRunner() = default;
   // One fresh process. It may bring cases that were not asked for; these are passed over.
   virtual StatusOr<BenchmarkReport> Run(const GateRun& run) = 0;
+  // How far A/A comparisons of a case spread on this machine, a share (aa_quality.h); 0: not known.
+  // Asked after the first run.
+  virtual double AaSpread(const std::string& /*name*/) { return 0; }
 };
 
 struct GateOptions {
-  std::uint64_t seed = 0;                        // each run's follows from it
-  std::vector<std::string> cases = {};           // to be judged; empty: all
-  std::map<std::string, double> aa_spread = {};  // by case; absent: 0
+  std::uint64_t seed = 0;               // each run's follows from it
+  std::vector<std::string> cases = {};  // to be judged; empty: all
   std::size_t retries = 2;
 };
 

@@ -49,7 +49,10 @@ class FakeRunner : public GateRunner {
     return count;
   }
 
+  double AaSpread(const std::string& name) override { return name == "a" ? spread : 1; }
+
   std::vector<GateRun> runs;
+  double spread = 0;
 
  private:
   Answer answer_;
@@ -157,8 +160,8 @@ TEST(GateTest, TooNoisyIsInvalid) {
 
 TEST(GateTest, TheFloorOfACase) {
   FakeRunner runner = Runner(1.03);
-  DM_ASSERT_OK_AND_ASSIGN(const GateResult result,
-                          RunGate({.aa_spread = {{"a", 0.01}, {"b", 1}}}, runner));
+  runner.spread = 0.01;
+  DM_ASSERT_OK_AND_ASSIGN(const GateResult result, RunGate({}, runner));
   EXPECT_EQ(result.verdict, Verdict::kSame);
   EXPECT_EQ(result.cases[0].floor, 0.04);
 }

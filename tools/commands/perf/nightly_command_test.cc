@@ -26,6 +26,17 @@ using testing::StartsWith;
 constexpr std::int64_t kFirst = 1796005457;  // 2026-11-30T02:24:17Z
 constexpr char kCase[] = "draft/a/gamma=16,ctx=2048,new=8,nb=1";
 
+// Called as SCRIPT MS COPY_BYTES_PER_SECOND CASE FLAGS.
+constexpr char kScript[] = R"sh(
+for flag in "$@"; do case $flag in --benchmark_out=*) out=${flag#*=} ;; esac; done
+cat >"$out" <<END
+{"context": {"date": "2026-12-12T02:24:17+00:00", "order_seed": "$DRAFTMARK_ORDER_SEED",
+  "gpu": "NVIDIA H200 (sm_90, 132 SMs, driver CUDA 13.0, runtime CUDA 13.0)", "driver": "580",
+  "copy_bytes_per_second": "$2"},
+ "benchmarks": [{"name": "$3/manual_time", "label": "$3", "real_time": $1, "time_unit": "ms"}]}
+END
+)sh";
+
 Environment H200() {
   return {.architecture = "sm_90",
           .gpu = "NVIDIA H200",
@@ -55,6 +66,7 @@ class NightlyCommandTest : public testing::Test {
       Point point{.case_id = kCase, .failure = like.failure};
       if (like.failure.empty()) {
         point.seconds = like.seconds * (1 + 0.0005 * ((i + night) % 5));
+        point.median = point.seconds;
         point.samples = 30;
         point.unit = "ms";
       }
@@ -72,30 +84,14 @@ class NightlyCommandTest : public testing::Test {
   }
   // A command whose reports give the case so many ms.
   std::string Bench(double ms, double copy = 4e12) {
-    const std::string script = folder_.Path(fmt::format("bench{}.sh", ms));
-    EXPECT_THAT(
-        WriteTextFile(
-            script,
-            fmt::format(
-                R"(for flag in "$@"; do case $flag in --benchmark_out=*) out=${{flag#*=}} ;; esac; done
-echo '{{"context": {{"date": "2026-12-12T02:24:17+00:00", "run": "'$DRAFTMARK_ORDER_SEED'",
-  "gpu": "NVIDIA H200 (sm_90, 132 SMs, driver CUDA 13.0, runtime CUDA 13.0)", "driver": "580",
-  "copy_bytes_per_second": "{1}"
+    const std::string script = folder_.Path("bench.sh");
+    EXPECT_THAT(WriteTextFile(script, kScript), IsOk());
+    return fmt::format("sh '{}' {} {} {}", script, ms, copy, kCase);
   }
-}, "benchmarks"
-    : [ {{"name" : "{2}/manual_time", "label" : "{2}", "real_time" : {0}, "time_unit" : "ms"}} ]
-}
-}' >"$out"
-)",
-                ms, copy, kCase)),
-        IsOk());
-return "sh '" + script + "'";
-}
 
-TestFolder folder_;
-std::string db_ = folder_.Path("history.db");
-}
-;
+  TestFolder folder_;
+  std::string db_ = folder_.Path("history.db");
+};
 
 TEST_F(NightlyCommandTest, SameIs0AndIsRecorded) {
   AddNights(13);
