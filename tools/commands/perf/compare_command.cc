@@ -22,6 +22,7 @@ struct CompareOptions {
   std::vector<std::string> cases;
   Look look = Look::kFirst;
   double floor = kFloor;
+  std::string database;
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -50,6 +51,7 @@ std::string CommandOf(const CompareOptions& options) {
   if (lists) command += " --new";
   for (const std::string& path : options.next_paths) command += " " + ShellWord(path);
   if (options.look == Look::kSecond) command += " --look second";
+  if (!options.database.empty()) command += " --db " + ShellWord(options.database);
   if (options.floor > kFloor) command += fmt::format(" --floor {}", options.floor);
   return command;
 }
@@ -89,13 +91,15 @@ Status Compare(CompareOptions options, CommandContext& context) {
     context.exit_code = kPerfNoBaseline;
     return OkStatus();
   };
-  DM_ASSIGN_OR_RETURN(const std::vector<std::string> next_files, FindRunFiles(options.next_paths));
-  const StatusOr<std::vector<std::string>> base_files = FindRunFiles(options.base_paths);
+  DM_ASSIGN_OR_RETURN(const std::vector<std::string> next_files,
+                      FindRuns(options.next_paths, options.database));
+  const StatusOr<std::vector<std::string>> base_files =
+      FindRuns(options.base_paths, options.database);
   if (!base_files.ok()) {
     if (base_files.status().code() != StatusCode::kNotFound) return base_files.status();
     return no_baseline(base_files.status().Annotated("no baseline"));
   }
-  RunReader reader;
+  RunReader reader(options.database);
   DM_ASSIGN_OR_RETURN(const std::vector<BenchmarkReport> base_reports, reader.Read(*base_files));
   DM_ASSIGN_OR_RETURN(const std::vector<BenchmarkReport> next_reports, reader.Read(next_files));
   DM_ASSIGN_OR_RETURN(const PerfSide base, CollectSide(base_reports));
@@ -142,6 +146,10 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
   command->add_option("NEW", options->next, "Report or folder of the new build");
   command->add_option("--base", options->base_paths, "Reports or folders of the old build");
   command->add_option("--new", options->next_paths, "Reports or folders of the new build");
+  command
+      ->add_option("--db", options->database,
+                   "A history; then a side may also name its runs, by id or how that begins")
+      ->type_name("FILE");
   command->add_option("--case", options->cases, "Compares only the case of this name")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "src/perf/gate.h"
+#include "src/perf/history/history.h"
+#include "tools/commands/perf/aa_history.h"
 #include "tools/commands/perf/case_report.h"
 #include "tools/commands/perf/gate_report.h"
 #include "tools/commands/perf/gate_runner.h"
@@ -20,6 +22,8 @@ struct Options {
   GateCommands commands;
   std::vector<std::string> cases;
   std::uint64_t seed = 0;
+  std::string database;
+  std::string base_commit, next_commit;
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -27,15 +31,30 @@ std::string CommandOf(const Options& options) {
   std::string command =
       fmt::format("draftmark perf gate --base {} --new {} --seed {}",
                   ShellWord(options.commands.base), ShellWord(options.commands.next), options.seed);
+  if (!options.database.empty()) command += " --db " + ShellWord(options.database);
   for (const std::string& name : options.cases) command += " " + ShellWord("--case=" + name);
   return command;
+}
+
+Status Record(const Options& options, const GateReport& report, CommandContext& context) {
+  if (options.database.empty()) return OkStatus();
+  DM_ASSIGN_OR_RETURN(History history, History::Open(options.database));
+  return history
+      .Add(GateRecordOf(report, TimeOf(report.result.context, context.clock), options.base_commit,
+                        options.next_commit))
+      .status();
 }
 
 Status RunIt(Options options, CommandContext& context) {
   if (options.commands.folder.empty()) {
     options.commands.folder = fmt::format("perf_gate/{}", options.seed);
   }
+  AaBook book;
+  if (!options.database.empty()) {
+    DM_ASSIGN_OR_RETURN(book, AaBook::Read(options.database, context.clock));
+  }
   CommandRunner runner(options.commands, context.err);
+  runner.UseAa(book);
   DM_RETURN_IF_ERROR(runner.Prepare());
   StatusOr<GateResult> result = RunGate({.seed = options.seed, .cases = options.cases}, runner);
   if (!result.ok()) {
@@ -44,12 +63,15 @@ Status RunIt(Options options, CommandContext& context) {
     context.exit_code = kPerfNoBaseline;
     return OkStatus();
   }
+  const std::string advisory = book.Advisory(EnvironmentOf(result->context).architecture);
   const GateReport report{.result = *std::move(result),
                           .base = options.commands.base,
                           .next = options.commands.next,
                           .folder = options.commands.folder,
                           .seed = options.seed,
-                          .command = CommandOf(options)};
+                          .command = CommandOf(options),
+                          .advisory = advisory};
+  DM_RETURN_IF_ERROR(Record(options, report, context));
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, GateJson(report));
   } else {
@@ -94,6 +116,12 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
                    "Seconds after which a process is killed (default: 1800)")
       ->check(CLI::Range(0.001, 1e6))
       ->type_name("SECONDS");
+  command
+      ->add_option("--db", options->database,
+                   "The history: floors by its A/A runs (perf aa), and the verdicts go there")
+      ->type_name("FILE");
+  command->add_option("--base-commit", options->base_commit, "For the history");
+  command->add_option("--new-commit", options->next_commit, "For the history");
   CLI::Option* const seed = AddU64Option(*command, "--seed", options->seed,
                                          "of the order of cases in each run (default: random)");
   AddFormatOption(*command, options->format);

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "src/perf/history/import_google_benchmark.h"
+#include "tools/commands/perf/aa_history.h"
 #include "tools/commands/perf/case_report.h"
 #include "tools/commands/perf/gate_runner.h"
 
@@ -87,6 +89,42 @@ OrderedJson GateJson(const GateReport& report) {
   json["only_in_new"] = report.result.only_next;
   json["reproduce"] = report.command;
   return json;
+}
+
+GateRecord GateRecordOf(const GateReport& report, std::int64_t time, const std::string& base_commit,
+                        const std::string& next_commit) {
+  GateRecord record{.time = time,
+                    .mode = "gate",
+                    .environment = EnvironmentOf(report.result.context),
+                    .base_commit = base_commit,
+                    .next_commit = next_commit,
+                    .verdict = std::string(VerdictName(report.result.verdict)),
+                    .exit_code = GateExitCode(report),
+                    .advisory = !report.advisory.empty(),
+                    .command = fmt::format("draftmark perf gate --seed {}", report.seed)};
+  for (const GateCase& c : report.result.cases) {
+    // Commands hold paths of this machine, and records are published.
+    GateVerdict verdict{.case_id = CaseIdOfBenchmark(c.judged.name),
+                        .verdict = std::string(VerdictName(c.judged.verdict)),
+                        .reason = c.judged.judgement ? c.judged.reason : "a benchmark failed",
+                        .floor = c.floor,
+                        .base_runs = static_cast<std::int64_t>(c.judged.base.size()),
+                        .next_runs = static_cast<std::int64_t>(c.judged.next.size())};
+    if (c.judged.judgement) {
+      const Judgement& j = *c.judged.judgement;
+      verdict.ratio = j.ratio;
+      verdict.ci_low = j.shift.low;
+      verdict.ci_high = j.shift.high;
+      verdict.p = j.p;
+      verdict.variation = j.variation;
+      if (j.detectable > 0) verdict.detectable = j.detectable;
+      verdict.base = j.base;
+      verdict.next = j.next;
+    }
+    if (c.fresh_runs) verdict.confirmed = c.confirmed;
+    record.verdicts.push_back(std::move(verdict));
+  }
+  return record;
 }
 
 }  // namespace draftmark

@@ -6,10 +6,12 @@
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "src/base/json.h"
 #include "src/perf/gate.h"
+#include "src/perf/history/record.h"
 
 namespace draftmark {
 
@@ -26,6 +28,9 @@ struct GateReport {
 int GateExitCode(const GateReport& report);
 std::string GateText(const GateReport& report);
 OrderedJson GateJson(const GateReport& report);
+// For the history.
+GateRecord GateRecordOf(const GateReport& report, std::int64_t time, const std::string& base_commit,
+                        const std::string& next_commit);
 
 }  // namespace draftmark
 

@@ -123,11 +123,16 @@ StatusOr<BenchmarkReport> CommandRunner::Run(const GateRun& run) {
   if (!report.ok()) {
     return DataLossError(fmt::format("{}: {} ({})", name, report.status().message(), end));
   }
+  architecture_ = EnvironmentOf(report->context).architecture;
   // A benchmark that failed says so in its report; any other end than success is a crash.
   if (child.exit_code != 0 && !AnyFailure(*report)) {
     return DataLossError(fmt::format("{}: {}", name, end));
   }
   return report;
+}
+
+double CommandRunner::AaSpread(const std::string& name) {
+  return book_ == nullptr ? 0 : book_->Spread(architecture_, name);
 }
 
 }  // namespace draftmark

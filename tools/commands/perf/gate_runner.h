@@ -20,6 +20,7 @@
 
 #include "src/base/status.h"
 #include "src/perf/gate.h"
+#include "tools/commands/perf/aa_history.h"
 
 namespace draftmark {
 
@@ -43,9 +44,15 @@ class CommandRunner final : public GateRunner {
   // no report that can be used; names the run, the exit code and its last words.
   StatusOr<BenchmarkReport> Run(const GateRun& run) override;
 
+  // Floors of cases come from here; `book` must outlive the runner.
+  void UseAa(const AaBook& book) { book_ = &book; }
+  double AaSpread(const std::string& name) override;
+
  private:
   GateCommands commands_;
   std::ostream& progress_;
+  const AaBook* book_ = nullptr;
+  std::string architecture_;  // by the last report
 };
 
 // FOLDER/STAGE/SIDE.

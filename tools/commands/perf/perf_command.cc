@@ -1,5 +1,6 @@
 #include "tools/commands/perf/perf_command.h"
 
+#include "tools/commands/perf/aa_command.h"
 #include "tools/commands/perf/compare_command.h"
 #include "tools/commands/perf/counts_command.h"
 #include "tools/commands/perf/gate_command.h"
@@ -13,6 +14,7 @@ void AddPerfCommand(CLI::App& app, CommandContext& context) {
   AddCompareCommand(*perf, context);
   AddGateCommand(*perf, context);
   AddNightlyCommand(*perf, context);
+  AddAaCommand(*perf, context);
   AddCountsCommand(*perf, context);
   AddAcceptCommand(*perf, context);
 }
