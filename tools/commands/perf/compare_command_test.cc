@@ -9,6 +9,8 @@
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "src/perf/history/history.h"
+#include "src/perf/history/record.h"
 #include "tools/commands/perf/compare_report.h"
 #include "tools/commands/run_command.h"
 
@@ -224,6 +226,58 @@ TEST_F(CompareCommandTest, ListsAndJson) {
   EXPECT_GT(judged["detectable_shift"].get<double>(), 0.015);
   EXPECT_THAT(judged["reproduce"].get<std::string>(),
               HasSubstr("draftmark perf compare --base " + folder_.Path("base/00.json")));
+}
+
+// A history with ten runs at each of two levels; the ids of the runs.
+std::vector<std::string> AddRuns(const std::string& database, double level) {
+  History history = History::Open(database).value();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 10; ++i) {
+    const double seconds = level * (1 + 0.0003 * i);
+    const RunRecord run{.time = 1796005457 + i,
+                        .commit = "b8a6378e00000000000000000000000000000000",
+                        .environment = {.architecture = "sm_90"},
+                        .program = "draft_benchmark",
+                        .session = fmt::format("{}", level),
+                        .points = {{.case_id = "draft/a",
+                                    .seconds = seconds,
+                                    .median = seconds,
+                                    .samples = 30,
+                                    .unit = "us"}}};
+    ids.push_back(history.Add(run).value().uid);
+  }
+  return ids;
+}
+
+TEST_F(CompareCommandTest, RunsOfTheHistory) {
+  const std::string database = folder_.Path("history.db");
+  const std::vector<std::string> base = AddRuns(database, 1e-4);
+  const std::vector<std::string> next = AddRuns(database, 1.03e-4);
+  const auto compare = [&](const std::vector<std::string>& one,
+                           const std::vector<std::string>& two) {
+    std::vector<std::string> arguments = {"--db", database, "--base"};
+    arguments.insert(arguments.end(), one.begin(), one.end());
+    arguments.push_back("--new");
+    arguments.insert(arguments.end(), two.begin(), two.end());
+    return Compare(arguments);
+  };
+  const CommandResult slower = compare(base, next);
+  EXPECT_EQ(slower.code, 1) << slower.err;
+  EXPECT_THAT(slower.out, HasSubstr("SLOWER draft/a: ratio 1.0300"));
+  EXPECT_THAT(slower.out, HasSubstr(", runs 10+10, "));
+  EXPECT_THAT(slower.out, HasSubstr("reproduce: draftmark perf compare --base " + base[0]));
+  EXPECT_THAT(slower.out, HasSubstr(" --db " + database + " --case=draft/a\n"));
+  EXPECT_EQ(slower.err, "");
+  // An id may be cut; files and runs may be mixed.
+  std::vector<std::string> cut;
+  for (const std::string& id : next) cut.push_back(id.substr(0, 12));
+  EXPECT_EQ(compare({Side("files", 100)}, cut).code, 1);
+  const CommandResult twice = compare(base, {base[0]});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("the same content as"));
+  EXPECT_EQ(compare({"0123456789abcdef"}, next).code, 5);
+  EXPECT_EQ(compare(base, {"0123456789abcdef"}).code, 2);
+  EXPECT_EQ(Compare({base[0], next[0]}).code, 2);  // without a history they are files
 }
 
 TEST(CompareReportTest, ExitCodes) {

@@ -12,6 +12,7 @@
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
 #include "src/base/test_folder.h"
+#include "tools/commands/perf/fake_bench.h"
 #include "tools/commands/perf/gate_runner.h"
 #include "tools/commands/run_command.h"
 
@@ -24,20 +25,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Called as SCRIPT LEVEL SPREAD NAME FLAGS: ten values in turn, LEVEL + 0 to 9 times SPREAD ns.
-constexpr char kScript[] = R"(
-out=
-for flag in "$@"; do case $flag in --benchmark_out=*) out=${flag#*=} ;; esac; done
-turn=$(cat "$0.$1.turn" 2>/dev/null || echo 0)
-echo $(((turn + 1) % 10)) >"$0.$1.turn"
-echo "$DRAFTMARK_ORDER_SEED $*" >>"$0.calls"
-printf '{"context": {"seed": "%s"}, "benchmarks": [{"name": "%s", "real_time": %d, "time_unit": "ns"}]}\n' \
-  "$DRAFTMARK_ORDER_SEED" "$3" $(($1 + turn * $2)) >"${out:-/dev/stdout}"
-)";
-
 class GateCommandTest : public testing::Test {
  protected:
-  GateCommandTest() { EXPECT_THAT(WriteTextFile(script_, kScript), IsOk()); }
+  GateCommandTest() { EXPECT_THAT(WriteTextFile(script_, kFakeBench), IsOk()); }
 
   std::string Bench(int level, int spread = 100, const std::string& name = "draft/a") const {
     return fmt::format("sh '{}' {} {} {}", script_, level, spread, name);
