@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "src/perf/dashboard/figures.h"
+#include "src/perf/dashboard/markup.h"
+#include "src/perf/dashboard/section_parts.h"
+#include "src/perf/dashboard/sections.h"
+
+namespace draftmark {
+namespace {
+
+std::string PerThousand(double events, std::size_t comparisons) {
+  return fmt::format("{:.2g}", events * 1000 / static_cast<double>(comparisons));
+}
+
+std::string SummaryRow(const DashboardData& data, const AaQuality& quality) {
+  const std::size_t n = quality.comparisons;
+  return fmt::format(
+      "<tr><td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td>{}\n",
+      HtmlText(TestbedText(data.testbeds[quality.testbed])), n, quality.false_alarms,
+      n > 0 ? PerThousand(static_cast<double>(quality.false_alarms), n) : "–",
+      n > 0 ? PerThousand(PoissonUpperBound(quality.false_alarms), n) : "–",
+      quality.advisory ? "<b class=v-unclear>? advisory</b>" : "✓ fails builds");
+}
+
+std::string CaseRows(const DashboardData& data, const AaQuality& quality,
+                     const SeriesIndex& index) {
+  const std::string arch = HtmlText(data.testbeds[quality.testbed].architecture);
+  std::string rows;
+  for (const AaQuality::Case& one : quality.cases) {
+    rows += fmt::format(
+        "<tr data-a=\"{0}\"><td>{0}<td>{1}<td class=n>{2}<td class=n>{3}<td class=n>{4}<td "
+        "class=n>{5}\n",
+        arch, CaseLink(one.case_id, index.Find(quality.testbed, one.case_id)), one.comparisons,
+        one.false_alarms > 0 ? fmt::format("<b class=v-slower>{}</b>", one.false_alarms) : "0",
+        ShareText(one.spread), one.detectable > 0 ? ShareText(one.detectable) : "nothing");
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string AaSection(const DashboardData& data) {
+  if (data.aa.empty()) {
+    return Section("aa", "Can the alarms be trusted?", "<p>No A/A run is in the history.</p>");
+  }
+  const SeriesIndex index(data);
+  std::string summary;
+  std::string cases;
+  for (const AaQuality& quality : data.aa) {
+    summary += SummaryRow(data, quality);
+    cases += CaseRows(data, quality, index);
+  }
+  return Section(
+      "aa", "Can the alarms be trusted?",
+      "<p class=note>A/A runs compare a build with itself: whatever they call slower or faster is a "
+      "false alarm. The bound holds with 95 %.</p><div class=scroll><table><thead><tr><th>Testbed"
+      "<th>Comparisons<th>False alarms<th>Per 1,000<th>At most, per 1,000<th>Gate</tr></thead>"
+      "<tbody>" +
+          summary +
+          "</tbody></table></div><details><summary>What each case can show</summary><div "
+          "class=\"scroll tall\"><table class=filtered><thead><tr><th>Arch<th>Case<th>Comparisons"
+          "<th>False alarms<th>Spread<th>Detectable shift, 95 % power</tr></thead><tbody>" +
+          cases + "</tbody></table></div></details>");
+}
+
+}  // namespace draftmark

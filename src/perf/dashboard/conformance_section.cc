@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "src/perf/dashboard/figures.h"
+#include "src/perf/dashboard/markup.h"
+#include "src/perf/dashboard/section_parts.h"
+#include "src/perf/dashboard/sections.h"
+
+namespace draftmark {
+namespace {
+
+std::string UsedText(const MatrixCell& cell) {
+  return cell.used_share ? " " + ShareText(*cell.used_share) : "";
+}
+
+// The bar behind the text is as long as the used share; what is full is at its bound.
+std::string Cell(const MatrixCell& cell) {
+  const int percent =
+      static_cast<int>(std::clamp(cell.used_share.value_or(0), 0.0, 1.0) * 100 + 0.5);
+  const std::string cases = cell.cases == 1 ? "1 case" : fmt::format("{} cases", cell.cases);
+  const std::string detail =
+      cell.detail.empty() ? "" : "<br><small>" + HtmlText(cell.detail) + "</small>";
+  switch (cell.state) {
+    case CellState::kPassed:
+      return fmt::format(
+          "<td class=c-passed style=\"--u:{}%\"><b>✓{}</b> <small>{}</small>{}", percent,
+          UsedText(cell), cases, detail);
+    case CellState::kWaived:
+      return fmt::format("<td class=c-waived style=\"--u:{}%\"><b>~ waived{}</b> "
+                         "<small>{}</small>{}",
+                         percent, UsedText(cell), cases, detail);
+    case CellState::kFailed:
+      return fmt::format("<td class=c-failed style=\"--u:{}%\"><b>✕ failed{}</b> "
+                         "<small>{}</small>{}",
+                         percent, UsedText(cell), cases, detail);
+    case CellState::kNeverRun:
+      break;
+  }
+  return "<td class=c-never>○ never run" + detail;
+}
+
+}  // namespace
+
+std::string ConformanceSection(const DashboardData& data) {
+  std::set<std::string> architectures;
+  std::map<std::string, std::map<std::string, const MatrixCell*>> operations;
+  for (const MatrixCell& cell : data.conformance) {
+    architectures.insert(cell.architecture);
+    operations[cell.operation][cell.architecture] = &cell;
+  }
+  if (operations.empty()) {
+    return Section("conformance", "Conformance", "<p>No conformance run is in the history.</p>");
+  }
+  std::string head = "<tr><th>Operation";
+  for (const std::string& architecture : architectures) head += "<th>" + HtmlText(architecture);
+  std::string rows;
+  const MatrixCell never;
+  for (const auto& [operation, cells] : operations) {
+    rows += "<tr><th scope=row>" + HtmlText(operation);
+    for (const std::string& architecture : architectures) {
+      const auto found = cells.find(architecture);
+      rows += Cell(found == cells.end() ? never : *found->second);
+    }
+    rows += "\n";
+  }
+  return Section(
+      "conformance", "Conformance",
+      "<p class=note>Each operation on each architecture: ✓ passed, ~ waived, ✕ failed, ○ never "
+      "run, with the share of its tolerance that the worst case used (100 % is the bound).</p>"
+      "<div class=scroll tabindex=0 role=region aria-label=\"Conformance matrix\"><table "
+      "class=\"matrix filtered\"><thead>" +
+          head + "</thead><tbody>" + rows + "</tbody></table></div>");
+}
+
+}  // namespace draftmark

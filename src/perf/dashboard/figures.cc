@@ -1,0 +1,123 @@
+#include "src/perf/dashboard/figures.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "src/base/check.h"
+
+namespace draftmark {
+namespace {
+
+struct CivilTime {
+  std::chrono::year_month_day day;
+  long minute = 0;  // of the day
+};
+
+CivilTime CivilOf(std::int64_t time) {
+  // Years 0 to 9999; anything else is no time of a measurement, and is shown as the nearest end.
+  constexpr std::int64_t kFirst = -62167219200;
+  constexpr std::int64_t kLast = 253402300799;
+  const std::chrono::seconds since(time < kFirst ? kFirst : time > kLast ? kLast : time);
+  const auto days = std::chrono::floor<std::chrono::days>(since);
+  return {std::chrono::year_month_day(std::chrono::sys_days(days)), (since - days).count() / 60};
+}
+
+}  // namespace
+
+std::string SecondsText(double seconds) {
+  if (!std::isfinite(seconds)) return "–";
+  const double size = std::abs(seconds);
+  if (size >= 1) return fmt::format("{:.4g} s", seconds);
+  if (size >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  if (size >= 1e-6) return fmt::format("{:.4g} µs", seconds * 1e6);
+  return fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
+std::string ChangeText(double share) {
+  if (!std::isfinite(share)) return "–";
+  return fmt::format("{:+.1f} %", share * 100);
+}
+
+std::string ShareText(double share) {
+  if (!std::isfinite(share)) return "–";
+  return fmt::format("{:.1f} %", share * 100);
+}
+
+std::string BytesText(std::uint64_t bytes) {
+  std::string text = fmt::format("{}", bytes);
+  for (std::size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string DayText(std::int64_t time) {
+  const auto day = CivilOf(time).day;
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+}
+
+std::string TimeText(std::int64_t time) {
+  const long minute = CivilOf(time).minute;
+  return fmt::format("{} {:02}:{:02}", DayText(time), minute / 60, minute % 60);
+}
+
+std::string ShortCommit(std::string_view text) { return std::string(text.substr(0, 12)); }
+
+std::string_view VerdictSign(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSlower:
+      return "▲";
+    case Verdict::kFaster:
+      return "▼";
+    case Verdict::kSame:
+      return "=";
+    case Verdict::kUnclear:
+      return "?";
+    case Verdict::kInvalid:
+      return "✕";
+  }
+  DM_CHECK(false);
+  return "";
+}
+
+int Severity(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSlower:
+      return 4;
+    case Verdict::kInvalid:
+      return 3;
+    case Verdict::kUnclear:
+      return 2;
+    case Verdict::kFaster:
+      return 1;
+    case Verdict::kSame:
+      return 0;
+  }
+  DM_CHECK(false);
+  return 0;
+}
+
+double PoissonUpperBound(std::size_t seen) {
+  constexpr double kLeft = 0.05;
+  const auto at_most_seen = [&](double mean) {
+    double sum = 0;
+    for (std::size_t k = 0; k <= seen; ++k) {
+      const double count = static_cast<double>(k);
+      sum += std::exp(count * std::log(mean) - mean - std::lgamma(count + 1));
+    }
+    return sum;
+  };
+  double low = 0;
+  double high = 2 * static_cast<double>(seen) + 10;  // far above the bound for any count
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (at_most_seen(middle) > kLeft ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace draftmark

@@ -1,0 +1,94 @@
+// Two runs side by side. One run each is no evidence (spec/statistics.md), so nothing here is called slower: what lies
+// outside of the noise of the old run's nights is only marked.
+
+function runOptions() {
+  return DATA.testbeds.map((testbed, t) => {
+    const group = element('optgroup');
+    group.label = testbed.name;
+    const times = DATA.runs[t].time;
+    for (let i = times.length - 1; i >= 0; --i) {
+      const run = runAt(t, i);
+      const option = element('option', `${timeText(run.time)}  ${run.commit.slice(0, 12)}`);
+      option.value = `${t}/${i}`;
+      group.append(option);
+    }
+    return group;
+  });
+}
+
+function compareRows(old, next) {
+  const cases = new Map();
+  DATA.series.forEach((series, index) => {
+    if (series.t === next[0]) cases.set(series.c, index);
+  });
+  const rows = [];
+  DATA.series.forEach((series, index) => {
+    if (series.t !== old[0] || !cases.has(series.c)) return;
+    const base = valuesOf(index)[old[1]];
+    const value = valuesOf(cases.get(series.c))[next[1]];
+    if (base == null || value == null) return;
+    const segment = segmentAt(series, old[1]);
+    rows.push({name: series.c, index: cases.get(series.c), base, value, ratio: value / base, noise: segment[3] / segment[1] - 1});
+  });
+  return rows.sort((one, other) => other.ratio - one.ratio);
+}
+
+function compareRow(row) {
+  const line = element('tr');
+  const link = element('a', row.name, 'pick');
+  link.href = '#trend';
+  link.dataset.s = row.index;
+  const name = element('td');
+  name.append(link);
+  const change = row.ratio - 1;
+  const sign = change > row.noise ? ['▲ above the noise', 'v-slower'] : change < -row.noise ? ['▼ below the noise', 'v-faster'] : ['= within', 'v-same'];
+  const mark = element('td');
+  mark.append(element('b', sign[0], sign[1]));
+  line.append(name, element('td', secondsText(row.base), 'n'), element('td', secondsText(row.value), 'n'),
+      element('td', changeText(change), 'n'), element('td', `± ${(row.noise * 100).toFixed(1)} %`, 'n'), mark);
+  return line;
+}
+
+function compare() {
+  const [old, next] = ['old', 'new'].map((id) => document.getElementById(id).value.split('/').map(Number));
+  const rows = compareRows(old, next);
+  const above = rows.filter((row) => row.ratio - 1 > row.noise).length;
+  const below = rows.filter((row) => row.ratio - 1 < -row.noise).length;
+  const answer = document.getElementById('compare-answer');
+  const ids = [runAt(...old).id, runAt(...next).id];
+  answer.textContent = rows.length === 0 ? 'The two runs have no case in common.' :
+      `${rows.length} cases: ▲ ${above} above the noise, ▼ ${below} below it. ` +
+      (old[0] === next[0] ? '' : 'Different machines: the noise is that of the old one. ') + 'A verdict needs more runs than one each: ';
+  if (rows.length) answer.append(element('code', `draftmark perf compare ${ids.map(shellWord).join(' ')}`));
+  const table = document.getElementById('compare-table');
+  table.tBodies[0].replaceChildren(...rows.map(compareRow));
+  table.hidden = rows.length === 0;
+  applyFilter();
+}
+
+function startCompare() {
+  const old = document.getElementById('old');
+  const next = document.getElementById('new');
+  old.append(...runOptions());
+  next.append(...runOptions());
+  // The two newest nights of the testbed that comes first.
+  const testbed = DATA.runs.findIndex((columns) => columns.time.length > 1);
+  if (testbed < 0) {
+    document.getElementById('compare').hidden = true;
+    return;
+  }
+  const count = DATA.runs[testbed].time.length;
+  old.value = `${testbed}/${count - 2}`;
+  next.value = `${testbed}/${count - 1}`;
+  old.addEventListener('change', compare);
+  next.addEventListener('change', compare);
+  document.getElementById('swap').addEventListener('click', () => {
+    [old.value, next.value] = [next.value, old.value];
+    compare();
+  });
+  new IntersectionObserver((entries, observer) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    compare();
+  }, {rootMargin: '200px'}).observe(document.getElementById('compare'));
+}

@@ -1,0 +1,79 @@
+#include "src/perf/dashboard/section_parts.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "src/perf/dashboard/figures.h"
+#include "src/perf/dashboard/markup.h"
+
+namespace draftmark {
+
+SeriesIndex::SeriesIndex(const DashboardData& data) {
+  for (std::size_t i = 0; i < data.series.size(); ++i) {
+    at_.emplace(std::pair(data.series[i].testbed, data.series[i].case_id), i);
+  }
+}
+
+std::size_t SeriesIndex::Find(std::size_t testbed, const std::string& case_id) const {
+  const auto found = at_.find(std::pair(testbed, case_id));
+  return found == at_.end() ? kNoSeries : found->second;
+}
+
+std::string TestbedText(const DashboardTestbed& testbed) {
+  std::string text = testbed.architecture;
+  if (!testbed.gpu.empty()) text += ", " + testbed.gpu;
+  if (!testbed.clocks_policy.empty()) text += ", " + testbed.clocks_policy + " clocks";
+  return text;
+}
+
+std::string CaseLink(const std::string& case_id, std::size_t series) {
+  const std::string name = "<bdi>" + HtmlText(case_id) + "</bdi>";
+  if (series == kNoSeries) return name;
+  return fmt::format("<a class=pick data-s={} href=\"#trend\">{}</a>", series, name);
+}
+
+std::string VerdictHtml(Verdict verdict) {
+  return fmt::format("<b class=v-{0}>{1} {0}</b>", VerdictName(verdict), VerdictSign(verdict));
+}
+
+std::string ReproduceHtml(const std::string& line) {
+  if (line.empty()) return "";
+  return fmt::format("<details><summary>reproduce</summary><code>{}</code></details>",
+                     HtmlText(line));
+}
+
+std::string ReproduceLine(const DashboardRun& run, const std::string& case_id) {
+  constexpr std::string_view kCase = "{case}";
+  std::string line = run.reproduce;
+  const std::string word = ShellQuoted(case_id);
+  for (std::size_t at = line.find(kCase); at != std::string::npos;
+       at = line.find(kCase, at + word.size())) {
+    line.replace(at, kCase.size(), word);
+  }
+  return line;
+}
+
+bool HasGrown(const DashboardCount& count) {
+  return count.recorded && count.value > *count.recorded;
+}
+
+bool IsScratch(const DashboardCount& count) { return count.case_id.starts_with("scratch/"); }
+
+std::vector<std::size_t> NewestVerdicts(const DashboardData& data) {
+  std::set<std::pair<std::size_t, std::string_view>> seen;
+  std::vector<std::size_t> newest;
+  for (std::size_t i = 0; i < data.verdicts.size(); ++i) {
+    const DashboardVerdict& verdict = data.verdicts[i];
+    if (seen.emplace(verdict.testbed, verdict.case_id).second) newest.push_back(i);
+  }
+  return newest;
+}
+
+std::string Section(const std::string& id, const std::string& title, const std::string& body) {
+  return fmt::format("<section id={0} aria-labelledby={0}-h><h2 id={0}-h>{1}</h2>\n{2}</section>\n",
+                     id, title, body);
+}
+
+}  // namespace draftmark

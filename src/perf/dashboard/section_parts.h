@@ -1,0 +1,54 @@
+// What the sections of the page share. Everything that gives HTML escapes what it is given. Pure,
+// thread-safe.
+#ifndef DRAFTMARK_SRC_PERF_DASHBOARD_SECTION_PARTS_H_
+#define DRAFTMARK_SRC_PERF_DASHBOARD_SECTION_PARTS_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/perf/dashboard/dashboard_data.h"
+
+namespace draftmark {
+
+inline constexpr std::size_t kNoSeries = static_cast<std::size_t>(-1);
+
+// Where the series of a case on a testbed lies in data.series.
+class SeriesIndex {
+ public:
+  explicit SeriesIndex(const DashboardData& data);
+  std::size_t Find(std::size_t testbed, const std::string& case_id) const;  // or kNoSeries
+
+ private:
+  std::map<std::pair<std::size_t, std::string>, std::size_t> at_;
+};
+
+// "sm_90, NVIDIA H200, locked clocks".
+std::string TestbedText(const DashboardTestbed& testbed);  // not escaped
+
+// A case id as a link to its trend, or alone where it has none (kNoSeries).
+std::string CaseLink(const std::string& case_id, std::size_t series);
+
+// Sign and word, coloured.
+std::string VerdictHtml(Verdict verdict);
+
+// A shell line that opens on demand; empty for none.
+std::string ReproduceHtml(const std::string& line);
+
+// `run`'s line for one case: {case} is put in as a shell word.
+std::string ReproduceLine(const DashboardRun& run, const std::string& case_id);
+
+bool HasGrown(const DashboardCount& count);
+bool IsScratch(const DashboardCount& count);
+
+// Indices into data.verdicts: of each case of each testbed the newest, in the order of verdicts.
+std::vector<std::size_t> NewestVerdicts(const DashboardData& data);
+
+// <section id=ID><h2>TITLE</h2>BODY</section>; the title is not escaped.
+std::string Section(const std::string& id, const std::string& title, const std::string& body);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_PERF_DASHBOARD_SECTION_PARTS_H_
