@@ -14,12 +14,11 @@ std::string PerThousand(double events, std::size_t comparisons) {
 
 std::string SummaryRow(const DashboardData& data, const AaQuality& quality) {
   const std::size_t n = quality.comparisons;
-  return fmt::format(
-      "<tr><td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td>{}\n",
-      HtmlText(TestbedText(data.testbeds[quality.testbed])), n, quality.false_alarms,
-      n > 0 ? PerThousand(static_cast<double>(quality.false_alarms), n) : "–",
-      n > 0 ? PerThousand(PoissonUpperBound(quality.false_alarms), n) : "–",
-      quality.advisory ? "<b class=v-unclear>? advisory</b>" : "✓ fails builds");
+  return fmt::format("<tr><td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=n>{}<td>{}\n",
+                     HtmlText(TestbedText(data.testbeds[quality.testbed])), n, quality.false_alarms,
+                     n > 0 ? PerThousand(static_cast<double>(quality.false_alarms), n) : "–",
+                     n > 0 ? PerThousand(PoissonUpperBound(quality.false_alarms), n) : "–",
+                     quality.advisory ? "<b class=v-unclear>? advisory</b>" : "✓ fails builds");
 }
 
 std::string CaseRows(const DashboardData& data, const AaQuality& quality,
@@ -52,14 +51,18 @@ std::string AaSection(const DashboardData& data) {
   }
   return Section(
       "aa", "Can the alarms be trusted?",
-      "<p class=note>A/A runs compare a build with itself: whatever they call slower or faster is a "
+      "<p class=note>A/A runs compare a build with itself: whatever they call slower or faster is "
+      "a "
       "false alarm. The bound holds with 95 %.</p><div class=scroll><table><thead><tr><th>Testbed"
-      "<th>Comparisons<th>False alarms<th>Per 1,000<th>At most, per 1,000<th>Gate</tr></thead>"
+      "<th class=n>Comparisons<th class=n>False alarms<th class=n>Per 1,000<th class=n>At most, "
+      "per "
+      "1,000<th>Gate</tr></thead>"
       "<tbody>" +
           summary +
           "</tbody></table></div><details><summary>What each case can show</summary><div "
-          "class=\"scroll tall\"><table class=filtered><thead><tr><th>Arch<th>Case<th>Comparisons"
-          "<th>False alarms<th>Spread<th>Detectable shift, 95 % power</tr></thead><tbody>" +
+          "class=\"scroll tall\"><table class=filtered><thead><tr><th>Arch<th>Case<th class=n>"
+          "Comparisons<th class=n>False alarms<th class=n>Spread<th class=n>Detectable shift, 95 % "
+          "power</tr></thead><tbody>" +
           cases + "</tbody></table></div></details>");
 }
 

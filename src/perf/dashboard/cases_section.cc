@@ -35,6 +35,7 @@ std::string CasesSection(const DashboardData& data) {
   std::map<std::pair<std::size_t, std::string>, const DashboardVerdict*> verdicts;
   for (const std::size_t i : NewestVerdicts(data)) {
     const DashboardVerdict& verdict = data.verdicts[i];
+    if (!verdict.metric.empty()) continue;
     verdicts.emplace(std::pair(verdict.testbed, verdict.case_id), &verdict);
   }
   std::string rows;
@@ -48,9 +49,9 @@ std::string CasesSection(const DashboardData& data) {
     rows += fmt::format(
         "<tr data-a=\"{}\" data-v={}{}><td>{}<td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td "
         "class=n>{}<td>{}<td>{}\n",
-        arch, word, series.segments.size() > 1 ? " data-k=1" : "", arch, CaseLink(series.case_id, i),
-        SecondsText(series.points.back().value), BandCell(series), StepCell(data, series),
-        series.floor_share ? ShareText(*series.floor_share) : "–",
+        arch, word, series.segments.size() > 1 ? " data-k=1" : "", arch,
+        CaseLink(series.case_id, i), SecondsText(series.points.back().value), BandCell(series),
+        StepCell(data, series), series.floor_share ? ShareText(*series.floor_share) : "–",
         has_verdict ? VerdictHtml(verdict->second->verdict) : "–", Sparkline(series));
   }
   if (rows.empty()) return Section("cases", "Trends", "<p>No case has a time in the history.</p>");
@@ -59,8 +60,9 @@ std::string CasesSection(const DashboardData& data) {
       "<p class=note>Lines are nights, oldest on the left; the band is what noise alone does "
       "(4 × 1.4826 × MAD between change points), a dashed line a change point.</p>"
       "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Trends of all cases\"><table "
-      "class=filtered><thead><tr><th>Arch<th>Case<th>Newest<th>From its level<th>Last step<th>Share "
-      "of the floor<th>Verdict<th>Trend</tr></thead><tbody>\n" +
+      "class=filtered><thead><tr><th>Arch<th>Case<th class=n>Newest<th class=n>From its level<th "
+      "class=n>Last step"
+      "<th class=n>Share of the floor<th>Verdict<th>Trend</tr></thead><tbody>\n" +
           rows + "</tbody></table></div>");
 }
 

@@ -25,17 +25,18 @@ std::string Cell(const MatrixCell& cell) {
       cell.detail.empty() ? "" : "<br><small>" + HtmlText(cell.detail) + "</small>";
   switch (cell.state) {
     case CellState::kPassed:
-      return fmt::format(
-          "<td class=c-passed style=\"--u:{}%\"><b>✓{}</b> <small>{}</small>{}", percent,
-          UsedText(cell), cases, detail);
+      return fmt::format("<td class=c-passed style=\"--u:{}%\"><b>✓{}</b> <small>{}</small>{}",
+                         percent, UsedText(cell), cases, detail);
     case CellState::kWaived:
-      return fmt::format("<td class=c-waived style=\"--u:{}%\"><b>~ waived{}</b> "
-                         "<small>{}</small>{}",
-                         percent, UsedText(cell), cases, detail);
+      return fmt::format(
+          "<td class=c-waived style=\"--u:{}%\"><b>~ waived{}</b> "
+          "<small>{}</small>{}",
+          percent, UsedText(cell), cases, detail);
     case CellState::kFailed:
-      return fmt::format("<td class=c-failed style=\"--u:{}%\"><b>✕ failed{}</b> "
-                         "<small>{}</small>{}",
-                         percent, UsedText(cell), cases, detail);
+      return fmt::format(
+          "<td class=c-failed style=\"--u:{}%\"><b>✕ failed{}</b> "
+          "<small>{}</small>{}",
+          percent, UsedText(cell), cases, detail);
     case CellState::kNeverRun:
       break;
   }

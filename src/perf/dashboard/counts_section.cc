@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "src/perf/dashboard/charts.h"
 #include "src/perf/dashboard/figures.h"
@@ -39,7 +40,8 @@ std::string FieldsTable(const Fields& fields) {
     rows += fmt::format("<tr><td>{}<td class=n>{}<td>{}\n", HtmlText(field->field),
                         BytesText(field->value), GrowthCell(*field));
   }
-  return "<table><thead><tr><th>Field<th>Bytes<th>Against the recorded value</tr></thead><tbody>" +
+  return "<table><thead><tr><th>Field<th class=n>Bytes<th>Against the recorded "
+         "value</tr></thead><tbody>" +
          rows + "</tbody></table>";
 }
 
@@ -55,18 +57,21 @@ std::string GrownList(const Fields& fields) {
 }
 
 std::string ScratchBars(const DashboardData& data) {
-  std::map<std::string, Fields> configs;
+  std::map<std::pair<std::string, std::string>, Fields> configs;
   for (const DashboardCount& count : data.counts) {
-    if (IsScratch(count) && count.is_bytes) configs[count.case_id].push_back(&count);
+    if (IsScratch(count) && count.is_bytes)
+      configs[{count.case_id, count.architecture}].push_back(&count);
   }
   std::uint64_t largest = 0;
-  for (const auto& [id, fields] : configs) largest = std::max(largest, SumOf(fields));
+  for (const auto& [key, fields] : configs) largest = std::max(largest, SumOf(fields));
   std::string html;
-  for (const auto& [id, fields] : configs) {
+  for (const auto& [key, fields] : configs) {
+    const auto& [id, architecture] = key;
     html += fmt::format(
-        "<div class=config><h4><bdi>{}</bdi> <small>{} bytes{}</small>{}</h4>{}"
+        "<div class=config><h4><bdi>{}</bdi> <small>{} bytes{}{}</small>{}</h4>{}"
         "<details><summary>{} fields</summary>{}</details></div>\n",
         HtmlText(id.substr(std::string_view("scratch/").size())), BytesText(SumOf(fields)),
+        architecture.empty() ? "" : " on " + HtmlText(architecture),
         fields.front()->commit.empty()
             ? ""
             : ", commit " + HtmlText(ShortCommit(fields.front()->commit)),
@@ -82,13 +87,15 @@ std::string OtherCounts(const DashboardData& data) {
   std::string rows;
   for (const DashboardCount& count : data.counts) {
     if (IsScratch(count) && count.is_bytes) continue;
-    rows += fmt::format("<tr><td><bdi>{}</bdi><td>{}<td class=n>{}<td>{}\n",
-                        HtmlText(count.case_id), HtmlText(count.field), BytesText(count.value),
-                        GrowthCell(count));
+    rows +=
+        fmt::format("<tr data-a=\"{0}\"><td>{0}<td><bdi>{1}</bdi><td>{2}<td class=n>{3}<td>{4}\n",
+                    HtmlText(count.architecture), HtmlText(count.case_id), HtmlText(count.field),
+                    BytesText(count.value), GrowthCell(count));
   }
   if (rows.empty()) return "";
   return "<h3>Other exact counts</h3><div class=\"scroll tall\" tabindex=0 role=region "
-         "aria-label=\"Exact counts\"><table class=filtered><thead><tr><th>Case<th>Count<th>"
+         "aria-label=\"Exact counts\"><table "
+         "class=filtered><thead><tr><th>Arch<th>Case<th>Count<th class=n>"
          "Value<th>Against the recorded value</tr></thead><tbody>" +
          rows + "</tbody></table></div>";
 }

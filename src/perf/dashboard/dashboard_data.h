@@ -39,9 +39,9 @@ struct DashboardRun {
   std::string commit = {};
   std::string driver = {};
   std::string cuda = {};
-  std::string clocks = {};     // what was measured: "SM 1980 MHz, memory 2619 MHz"; empty: unknown
-  std::string reproduce = {};  // a shell line; {case} stands for the case id as a shell word
-  std::string note = {};       // why it is not to be trusted; empty: it is
+  std::string clocks = {};   // what was measured: "SM 1980 MHz, memory 2619 MHz"; empty: unknown
+  std::string command = {};  // that made it
+  std::string note = {};     // why it is not to be trusted; empty: it is
 };
 
 struct DashboardPoint {
@@ -61,6 +61,7 @@ struct DashboardSeries {
   std::string case_id = {};
   std::size_t testbed = 0;
   std::vector<DashboardPoint> points = {};  // ascending by time, at most one of a run
+  std::string reproduce = {};               // a shell line that measures the case again
   // Of the newest point; absent: unknown.
   std::optional<double> floor_share = {};  // floor over time: 1 is the limit
   std::optional<double> bytes_per_second = {};
@@ -71,10 +72,12 @@ struct DashboardSeries {
 
 struct DashboardVerdict {
   std::string case_id = {};
+  std::string metric = {};  // the name of an exact count; empty: time
   std::size_t testbed = 0;
   std::int64_t time = 0;
   Verdict verdict = Verdict::kUnclear;
   std::string reason = {};  // of unclear and invalid; else empty
+  std::optional<std::uint64_t> old_count = {}, new_count = {};  // of an exact count
   std::optional<double> ratio = {};
   std::optional<Interval> shift = {};  // of the ratio, 99.8 %
   std::optional<double> p = {};
@@ -95,6 +98,7 @@ struct ReleaseMark {
 
 // An exact number: no statistics, any increase over `recorded` is a failure.
 struct DashboardCount {
+  std::string architecture = {};
   std::string case_id = {};  // scratch/... is shown as a part of a stacked bar
   std::string field = {};
   std::uint64_t value = 0;
@@ -109,7 +113,7 @@ struct MatrixCell {
   std::string operation = {};
   std::string architecture = {};
   CellState state = CellState::kNeverRun;
-  std::size_t cases = 0;
+  std::size_t cases = 0;                  // that were judged
   std::optional<double> used_share = {};  // of the tolerance, worst case; 1 is the bound
   std::string detail = {};                // of a waiver or failure: reason, owner, last day, link
 };
@@ -126,14 +130,14 @@ struct AaQuality {
   std::size_t testbed = 0;
   std::size_t comparisons = 0;
   std::size_t false_alarms = 0;
-  bool advisory = false;          // too many: the gate of this testbed does not fail builds
+  bool advisory = false;         // too many: the gate of this testbed does not fail builds
   std::vector<Case> cases = {};  // the largest detectable shift first
 };
 
 struct DashboardData {
   std::string title = "Draftmark";
-  std::string source = {};   // the database, or the seed of the demo
-  std::int64_t now = 0;      // when the page was made
+  std::string source = {};  // the database, or the seed of the demo
+  std::int64_t now = 0;     // when the page was made
   bool is_demo = false;
   std::vector<DashboardTestbed> testbeds = {};
   std::vector<DashboardRun> runs = {};  // ascending by time

@@ -2,27 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 
 #include "src/base/check.h"
+#include "src/perf/history/utc_time.h"
 
 namespace draftmark {
 namespace {
 
-struct CivilTime {
-  std::chrono::year_month_day day;
-  long minute = 0;  // of the day
-};
-
-CivilTime CivilOf(std::int64_t time) {
-  // Years 0 to 9999; anything else is no time of a measurement, and is shown as the nearest end.
-  constexpr std::int64_t kFirst = -62167219200;
-  constexpr std::int64_t kLast = 253402300799;
-  const std::chrono::seconds since(time < kFirst ? kFirst : time > kLast ? kLast : time);
-  const auto days = std::chrono::floor<std::chrono::days>(since);
-  return {std::chrono::year_month_day(std::chrono::sys_days(days)), (since - days).count() / 60};
-}
+// What is no time of a measurement is shown as the nearest end.
+std::int64_t Bounded(std::int64_t time) { return std::clamp<std::int64_t>(time, 0, kLatestTime); }
 
 }  // namespace
 
@@ -54,15 +44,12 @@ std::string BytesText(std::uint64_t bytes) {
   return text;
 }
 
-std::string DayText(std::int64_t time) {
-  const auto day = CivilOf(time).day;
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
-                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
-}
+std::string IsoTimeText(std::int64_t time) { return FormatUtc(Bounded(time)); }
+
+std::string DayText(std::int64_t time) { return NightOf(Bounded(time)); }
 
 std::string TimeText(std::int64_t time) {
-  const long minute = CivilOf(time).minute;
-  return fmt::format("{} {:02}:{:02}", DayText(time), minute / 60, minute % 60);
+  return DayText(time) + " " + IsoTimeText(time).substr(11, 5);
 }
 
 std::string ShortCommit(std::string_view text) { return std::string(text.substr(0, 12)); }

@@ -16,6 +16,7 @@ std::string ChangeText(double share);            // +3.1 %; an en dash for what 
 std::string ShareText(double share);             // 74.2 %
 std::string BytesText(std::uint64_t bytes);      // 17,234,588
 std::string TimeText(std::int64_t time);         // 2026-11-29 03:12, UTC
+std::string IsoTimeText(std::int64_t time);      // 2026-11-29T03:12:08Z
 std::string DayText(std::int64_t time);          // 2026-11-29
 std::string ShortCommit(std::string_view text);  // 12 characters of a commit's hash
 

@@ -38,14 +38,15 @@ std::string ArchitectureOptions(const DashboardData& data) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string html;
-  for (const std::string& name : names) html += fmt::format("<option>{}", HtmlText(name));
+  for (const std::string& name : names)
+    html += fmt::format("<option value=\"{0}\">{0}", HtmlText(name));
   return html;
 }
 
 std::string VerdictOptions() {
   std::string html;
-  for (const Verdict verdict : {Verdict::kSlower, Verdict::kInvalid, Verdict::kUnclear,
-                                Verdict::kFaster, Verdict::kSame}) {
+  for (const Verdict verdict :
+       {Verdict::kSlower, Verdict::kInvalid, Verdict::kUnclear, Verdict::kFaster, Verdict::kSame}) {
     html += fmt::format("<option value={0}>{1} {0}", VerdictName(verdict), VerdictSign(verdict));
   }
   return html;

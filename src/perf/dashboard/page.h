@@ -30,7 +30,8 @@ std::string RenderPage(const DashboardData& data);
 //      of columns for each testbed; n is an index into "texts"
 //    "texts": [text],
 //    "series": [{"t": testbed, "c": case id, "e": exponent, "v": base64 (series_code.h), one value
-//      for each run of the testbed, "g": [[position of the first run, level, low, high]]}],
+//      for each run of the testbed, "r": index into "texts" of the line that measures it again,
+//      with {case} for the case id, "g": [[position of the first run, level, low, high]]}],
 //    "releases": [[time, label, commit]]}
 OrderedJson PageJson(const DashboardData& data);
 

@@ -1,10 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
@@ -38,7 +38,7 @@ OrderedJson RunColumns(const DashboardData& data, const std::vector<std::size_t>
   OrderedJson columns = {{"id", OrderedJson::array()},     {"time", OrderedJson::array()},
                          {"commit", OrderedJson::array()}, {"driver", OrderedJson::array()},
                          {"cuda", OrderedJson::array()},   {"clocks", OrderedJson::array()},
-                         {"note", OrderedJson::array()},   {"reproduce", OrderedJson::array()}};
+                         {"note", OrderedJson::array()}};
   for (const std::size_t i : runs) {
     const DashboardRun& run = data.runs[i];
     columns["id"].push_back(VisibleText(run.id));
@@ -48,13 +48,23 @@ OrderedJson RunColumns(const DashboardData& data, const std::vector<std::size_t>
     columns["cuda"].push_back(texts.Index(run.cuda));
     columns["clocks"].push_back(texts.Index(run.clocks));
     columns["note"].push_back(texts.Index(run.note));
-    columns["reproduce"].push_back(texts.Index(run.reproduce));
   }
   return columns;
 }
 
+// The line with {case} for the case id: then one text does for many series.
+std::string WithoutCase(std::string line, const std::string& case_id) {
+  constexpr std::string_view kCase = "{case}";
+  if (case_id.empty()) return line;
+  for (std::size_t at = line.find(case_id); at != std::string::npos;
+       at = line.find(case_id, at + kCase.size())) {
+    line.replace(at, case_id.size(), kCase);
+  }
+  return line;
+}
+
 OrderedJson SeriesJson(const DashboardSeries& series, const std::vector<std::size_t>& position,
-                       std::size_t runs) {
+                       std::size_t runs, Texts& texts) {
   std::vector<std::optional<double>> values(runs);
   for (const DashboardPoint& point : series.points) values[position[point.run]] = point.value;
   const SeriesCode code = EncodeSeries(values);
@@ -67,6 +77,7 @@ OrderedJson SeriesJson(const DashboardSeries& series, const std::vector<std::siz
           {"c", VisibleText(series.case_id)},
           {"e", code.exponent},
           {"v", code.base64},
+          {"r", texts.Index(WithoutCase(series.reproduce, series.case_id))},
           {"g", std::move(segments)}};
 }
 
@@ -75,8 +86,8 @@ OrderedJson SeriesJson(const DashboardSeries& series, const std::vector<std::siz
 OrderedJson PageJson(const DashboardData& data) {
   OrderedJson json = {{"schema_version", 1}, {"testbeds", OrderedJson::array()}};
   for (const DashboardTestbed& testbed : data.testbeds) {
-    json["testbeds"].push_back({{"name", VisibleText(TestbedText(testbed))},
-                                {"arch", VisibleText(testbed.architecture)}});
+    json["testbeds"].push_back(
+        {{"name", VisibleText(TestbedText(testbed))}, {"arch", VisibleText(testbed.architecture)}});
   }
   std::vector<std::vector<std::size_t>> runs(data.testbeds.size());
   std::vector<std::size_t> position(data.runs.size());  // among the runs of its testbed
@@ -90,11 +101,11 @@ OrderedJson PageJson(const DashboardData& data) {
   for (const std::vector<std::size_t>& own : runs) {
     json["runs"].push_back(RunColumns(data, own, texts));
   }
-  json["texts"] = texts.list();
   json["series"] = OrderedJson::array();
   for (const DashboardSeries& series : data.series) {
-    json["series"].push_back(SeriesJson(series, position, runs[series.testbed].size()));
+    json["series"].push_back(SeriesJson(series, position, runs[series.testbed].size(), texts));
   }
+  json["texts"] = texts.list();
   json["releases"] = OrderedJson::array();
   for (const ReleaseMark& release : data.releases) {
     json["releases"].push_back(

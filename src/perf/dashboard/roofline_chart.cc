@@ -69,21 +69,24 @@ std::string Axes(const LogAxis& x, const LogAxis& y) {
   std::string svg;
   for (int decade = x.first; decade <= x.last; ++decade) {
     const double at = x.At(std::pow(10.0, decade));
-    svg += fmt::format("<path class=g d=\"M{0:.1f} {1}V{2}\"/><text x={0:.1f} y={3} "
-                       "text-anchor=middle>{4}</text>",
-                       at, kTop, kBottom, kBottom + 16, DecadeText(decade));
+    svg += fmt::format(
+        "<path class=g d=\"M{0:.1f} {1}V{2}\"/><text x={0:.1f} y={3} "
+        "text-anchor=middle>{4}</text>",
+        at, kTop, kBottom, kBottom + 16, DecadeText(decade));
   }
   for (int decade = y.first; decade <= y.last; ++decade) {
     const double at = y.At(std::pow(10.0, decade));
-    svg += fmt::format("<path class=g d=\"M{0} {1:.1f}H{2}\"/><text x={3} y={4:.1f} "
-                       "text-anchor=end>{5}</text>",
-                       kLeft, at, kRight, kLeft - 6, at + 4, DecadeText(decade));
+    svg += fmt::format(
+        "<path class=g d=\"M{0} {1:.1f}H{2}\"/><text x={3} y={4:.1f} "
+        "text-anchor=end>{5}</text>",
+        kLeft, at, kRight, kLeft - 6, at + 4, DecadeText(decade));
   }
   svg += fmt::format("<text x={} y={} text-anchor=middle>FLOP per byte</text>",
                      (kLeft + kRight) / 2, kBottom + 36);
-  svg += fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=middle>FLOP per "
-                     "second</text>",
-                     (kTop + kBottom) / 2);
+  svg += fmt::format(
+      "<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=middle>FLOP per "
+      "second</text>",
+      (kTop + kBottom) / 2);
   return svg;
 }
 
@@ -94,15 +97,15 @@ std::string Roofs(const DashboardTestbed& testbed, const LogAxis& x, const LogAx
   const double last = std::pow(10.0, x.last);
   const double ridge = testbed.peak_flops ? *testbed.peak_flops / bandwidth : last;
   const double end = std::clamp(ridge, first, last);
-  std::string path =
-      fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x.At(first), y.At(first * bandwidth), x.At(end),
-                  y.At(end * bandwidth));
+  std::string path = fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x.At(first),
+                                 y.At(first * bandwidth), x.At(end), y.At(end * bandwidth));
   if (testbed.peak_flops && end < last) path += fmt::format("H{:.1f}", x.At(last));
   std::string svg = fmt::format("<path class=roof d=\"{}\"/>", path);
   const double label = std::sqrt(first * end);
-  svg += fmt::format("<text class=rooft x={:.1f} y={:.1f} text-anchor=end>copy bandwidth {:.3g} "
-                     "TB/s</text>",
-                     x.At(label) - 6, y.At(label * bandwidth) - 4, bandwidth / 1e12);
+  svg += fmt::format(
+      "<text class=rooft x={:.1f} y={:.1f} text-anchor=end>copy bandwidth {:.3g} "
+      "TB/s</text>",
+      x.At(label) - 6, y.At(label * bandwidth) - 4, bandwidth / 1e12);
   if (testbed.peak_flops && end < last) {
     svg += fmt::format("<text class=rooft x={} y={:.1f} text-anchor=end>{:.4g} TFLOP/s</text>",
                        kRight - 4, y.At(*testbed.peak_flops) - 5, *testbed.peak_flops / 1e12);
@@ -116,8 +119,9 @@ std::string RooflineChart(const DashboardData& data, std::size_t testbed) {
   const std::vector<Dot> dots = DotsOf(data, testbed);
   const DashboardTestbed& bed = data.testbeds[testbed];
   if (dots.empty() || !bed.copy_bandwidth || !(*bed.copy_bandwidth > 0)) return "";
-  const auto [least, most] = std::minmax_element(
-      dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.intensity < b.intensity; });
+  const auto [least, most] =
+      std::minmax_element(dots.begin(), dots.end(),
+                          [](const Dot& a, const Dot& b) { return a.intensity < b.intensity; });
   const LogAxis x = AxisOf(least->intensity, most->intensity * 1.01, kLeft, kRight);
   double low = std::pow(10.0, x.first) * *bed.copy_bandwidth;
   double high = std::pow(10.0, x.last) * *bed.copy_bandwidth;
@@ -127,17 +131,18 @@ std::string RooflineChart(const DashboardData& data, std::size_t testbed) {
     high = std::max(high, dot.rate);
   }
   const LogAxis y = AxisOf(low, high, kBottom, kTop);
-  std::string svg = fmt::format(
-      "<svg class=chart role=img viewBox=\"0 0 {} {}\" aria-label=\"Roofline of {}\">", kWidth,
-      kHeight, HtmlText(bed.architecture));
+  std::string svg =
+      fmt::format("<svg class=chart role=img viewBox=\"0 0 {} {}\" aria-label=\"Roofline of {}\">",
+                  kWidth, kHeight, HtmlText(bed.architecture));
   svg += Axes(x, y) + Roofs(bed, x, y);
   for (const Dot& dot : dots) {
     const std::string& id = data.series[dot.series].case_id;
-    svg += fmt::format("<circle class=\"dot pick\" data-s={} cx={:.1f} cy={:.1f} r=4><title>{}: {} "
-                       "FLOP/s{}</title></circle>",
-                       dot.series, x.At(dot.intensity), y.At(dot.rate), HtmlText(id),
-                       fmt::format("{:.4g}", dot.rate),
-                       dot.share ? ", " + ShareText(*dot.share) + " of the floor" : "");
+    svg += fmt::format(
+        "<circle class=\"dot pick\" data-s={} cx={:.1f} cy={:.1f} r=4><title>{}: {} "
+        "FLOP/s{}</title></circle>",
+        dot.series, x.At(dot.intensity), y.At(dot.rate), HtmlText(id),
+        fmt::format("{:.4g}", dot.rate),
+        dot.share ? ", " + ShareText(*dot.share) + " of the floor" : "");
   }
   return svg + "</svg>";
 }
@@ -161,10 +166,10 @@ std::string FloorShareChart(const DashboardData& data, std::size_t testbed) {
       "operation on {}\">",
       kWidth, bottom + 26, HtmlText(data.testbeds[testbed].architecture));
   for (int tenth = 0; tenth <= 10; tenth += 2) {
-    svg += fmt::format("<path class={0} d=\"M{1:.1f} 4V{2}\"/><text x={1:.1f} y={3} "
-                       "text-anchor=middle>{4} %</text>",
-                       tenth == 10 ? "roof" : "g", at(tenth / 10.0), bottom, bottom + 18,
-                       tenth * 10);
+    svg += fmt::format(
+        "<path class={0} d=\"M{1:.1f} 4V{2}\"/><text x={1:.1f} y={3} "
+        "text-anchor=middle>{4} %</text>",
+        tenth == 10 ? "roof" : "g", at(tenth / 10.0), bottom, bottom + 18, tenth * 10);
   }
   int row = 0;
   for (const auto& [operation, cases] : operations) {

@@ -53,23 +53,24 @@ class Maker {
 
   void AddRuns(std::size_t night) {
     for (std::size_t testbed = 0; testbed < 2; ++testbed) {
-      data_.runs.push_back(
-          {.id = fmt::format("{:016x}", BitsAt(testbed, night)),
-           .testbed = testbed,
-           .time = kFirstNight + static_cast<std::int64_t>(night) * kDay +
-                   static_cast<std::int64_t>(testbed) * 600,
-           .commit = Text(fmt::format("{:016x}{:08x}", BitsAt(7, night), night)),
-           .driver = Text(night < 30 ? "580.159.04" : "590.12"),
-           .cuda = Text("13.0"),
-           .clocks = Text("SM 1980 MHz"),
-           .reproduce = "bazel run //benchmarks:operations_benchmark -- --case={case}" + spice_,
-           .note = night == 33 ? Text("another process on the GPU") : ""});
+      data_.runs.push_back({.id = fmt::format("{:016x}", BitsAt(testbed, night)),
+                            .testbed = testbed,
+                            .time = kFirstNight + static_cast<std::int64_t>(night) * kDay +
+                                    static_cast<std::int64_t>(testbed) * 600,
+                            .commit = Text(fmt::format("{:016x}{:08x}", BitsAt(7, night), night)),
+                            .driver = Text(night < 30 ? "580.159.04" : "590.12"),
+                            .cuda = Text("13.0"),
+                            .clocks = Text("SM 1980 MHz"),
+                            .command = Text("draftmark perf nightly"),
+                            .note = night == 33 ? Text("another process on the GPU") : ""});
     }
   }
 
   void AddSeries(std::string_view id, std::size_t testbed, double level, double step,
                  double share) {
-    DashboardSeries series{.case_id = Text(id), .testbed = testbed, .floor_share = share};
+    DashboardSeries series{.case_id = Text(id), .testbed = testbed};
+    series.reproduce = "bazel run //benchmarks:operations_benchmark -- --case=" + Text(id);
+    series.floor_share = share;
     series.bytes_per_second = share * 4.1e12;
     series.flops_per_second = share * 3e13;
     const std::uint64_t seed = SeedOf(id);
@@ -113,11 +114,12 @@ class Maker {
 
   void AddCounts() {
     const std::string config = Text("scratch/dflash_v2/qwen3-8b/ctx_window=4096,nb=8");
-    data_.counts = {{config, Text("mlp_up"), 101056512, 101056512, true, Text("2222222222222222")},
-                    {config, Text("q_buf"), 33685505, 33685504, true, ""},
-                    {config, Text("slot_mapping_dev"), 32768, 65536, true, ""},
-                    {config, Text("draft_tokens_dev"), 0, {}, true, ""},
-                    {Text("draft/qwen3-8b"), Text("launches"), 214, 214, false, ""}};
+    data_.counts = {
+        {"", config, Text("mlp_up"), 101056512, 101056512, true, Text("2222222222222222")},
+        {"", config, Text("q_buf"), 33685505, 33685504, true, ""},
+        {"", config, Text("slot_mapping_dev"), 32768, 65536, true, ""},
+        {"", config, Text("draft_tokens_dev"), 0, {}, true, ""},
+        {Text("sm_90"), Text("draft/qwen3-8b"), Text("launches"), 214, 214, false, ""}};
   }
 
   void AddConformance() {

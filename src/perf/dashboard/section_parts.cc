@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
@@ -44,15 +45,9 @@ std::string ReproduceHtml(const std::string& line) {
                      HtmlText(line));
 }
 
-std::string ReproduceLine(const DashboardRun& run, const std::string& case_id) {
-  constexpr std::string_view kCase = "{case}";
-  std::string line = run.reproduce;
-  const std::string word = ShellQuoted(case_id);
-  for (std::size_t at = line.find(kCase); at != std::string::npos;
-       at = line.find(kCase, at + word.size())) {
-    line.replace(at, kCase.size(), word);
-  }
-  return line;
+std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series) {
+  if (series.reproduce.empty() || run.commit.empty()) return series.reproduce;
+  return "git checkout " + ShellQuoted(run.commit) + " && " + series.reproduce;
 }
 
 bool HasGrown(const DashboardCount& count) {
@@ -62,11 +57,11 @@ bool HasGrown(const DashboardCount& count) {
 bool IsScratch(const DashboardCount& count) { return count.case_id.starts_with("scratch/"); }
 
 std::vector<std::size_t> NewestVerdicts(const DashboardData& data) {
-  std::set<std::pair<std::size_t, std::string_view>> seen;
+  std::set<std::tuple<std::size_t, std::string_view, std::string_view>> seen;
   std::vector<std::size_t> newest;
   for (std::size_t i = 0; i < data.verdicts.size(); ++i) {
     const DashboardVerdict& verdict = data.verdicts[i];
-    if (seen.emplace(verdict.testbed, verdict.case_id).second) newest.push_back(i);
+    if (seen.emplace(verdict.testbed, verdict.case_id, verdict.metric).second) newest.push_back(i);
   }
   return newest;
 }

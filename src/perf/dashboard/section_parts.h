@@ -37,8 +37,8 @@ std::string VerdictHtml(Verdict verdict);
 // A shell line that opens on demand; empty for none.
 std::string ReproduceHtml(const std::string& line);
 
-// `run`'s line for one case: {case} is put in as a shell word.
-std::string ReproduceLine(const DashboardRun& run, const std::string& case_id);
+// The line that measures a series again as it was in `run`; empty where the history has none.
+std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series);
 
 bool HasGrown(const DashboardCount& count);
 bool IsScratch(const DashboardCount& count);

@@ -58,7 +58,8 @@ SeriesCode EncodeSeries(std::span<const std::optional<double>> values) {
     if (IsValue(value) && (smallest == 0 || *value < smallest)) smallest = *value;
   }
   SeriesCode code;
-  if (smallest > 0) code.exponent = static_cast<int>(std::floor(std::log10(smallest))) + 1 - kDigits;
+  if (smallest > 0)
+    code.exponent = static_cast<int>(std::floor(std::log10(smallest))) + 1 - kDigits;
   std::string bytes;
   std::int64_t last = 0;
   for (const std::optional<double>& value : values) {
@@ -66,9 +67,9 @@ SeriesCode EncodeSeries(std::span<const std::optional<double>> values) {
       AppendVarint(0, bytes);
       continue;
     }
-    const std::int64_t integer = std::llround(
-        code.exponent < 0 ? *value * std::pow(10.0, -code.exponent)
-                          : *value / std::pow(10.0, code.exponent));
+    const std::int64_t integer =
+        std::llround(code.exponent < 0 ? *value * std::pow(10.0, -code.exponent)
+                                       : *value / std::pow(10.0, code.exponent));
     const std::int64_t step = integer - last;
     const std::uint64_t zigzag = step < 0 ? (static_cast<std::uint64_t>(-step) << 1) - 1
                                           : static_cast<std::uint64_t>(step) << 1;

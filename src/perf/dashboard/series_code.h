@@ -21,7 +21,7 @@
 namespace draftmark {
 
 struct SeriesCode {
-  int exponent = 0;        // scale = 10^exponent
+  int exponent = 0;  // scale = 10^exponent
   std::string base64 = {};
 };
 

@@ -52,8 +52,8 @@ std::string Line(const DashboardSeries& series, const Scale& scale) {
   const auto to = [&](double at, double value) {
     const long x = scale.X(at);
     const long y = scale.Y(value);
-    path += path.empty() ? fmt::format("M{} {}l", x, y)
-                         : fmt::format("{} {} ", x - last_x, y - last_y);
+    path +=
+        path.empty() ? fmt::format("M{} {}l", x, y) : fmt::format("{} {} ", x - last_x, y - last_y);
     last_x = x;
     last_y = y;
   };
@@ -74,7 +74,8 @@ std::string Line(const DashboardSeries& series, const Scale& scale) {
 std::string Sparkline(const DashboardSeries& series) {
   if (series.points.empty()) return "";
   const Scale scale = ScaleOf(series);
-  std::string svg = fmt::format("<svg class=sp aria-hidden=true viewBox=\"0 0 {} {}\">", kWidth, kHeight);
+  std::string svg =
+      fmt::format("<svg class=sp aria-hidden=true viewBox=\"0 0 {} {}\">", kWidth, kHeight);
   std::string bands;
   std::string changes;
   for (std::size_t i = 0; i < series.segments.size(); ++i) {

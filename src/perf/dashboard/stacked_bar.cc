@@ -59,12 +59,12 @@ std::string StackedBar(const std::vector<const DashboardCount*>& fields, std::ui
   for (const Segment& segment : SegmentsOfBar(fields, sum)) {
     const double width = static_cast<double>(segment.bytes) / sum * kWidth;
     const std::string name = HtmlText(segment.name);
-    svg += fmt::format("<g><title>{}: {} bytes, {}{}</title><rect class=\"f{}{}\" x={:.1f} y=0 "
-                       "width={:.1f} height={}></rect>",
-                       name, BytesText(segment.bytes),
-                       ShareText(static_cast<double>(segment.bytes) / sum),
-                       segment.has_grown ? ", grown" : "", colour % kColours,
-                       segment.has_grown ? " grown" : "", left, width, kBar);
+    svg += fmt::format(
+        "<g><title>{}: {} bytes, {}{}</title><rect class=\"f{}{}\" x={:.1f} y=0 "
+        "width={:.1f} height={}></rect>",
+        name, BytesText(segment.bytes), ShareText(static_cast<double>(segment.bytes) / sum),
+        segment.has_grown ? ", grown" : "", colour % kColours, segment.has_grown ? " grown" : "",
+        left, width, kBar);
     const double letters = static_cast<double>(segment.name.size()) * kLetter;
     if (letters + 8 < width) {
       svg += fmt::format("<text class=fname x={:.1f} y=17>{}</text>", left + 4, name);
@@ -74,9 +74,10 @@ std::string StackedBar(const std::vector<const DashboardCount*>& fields, std::ui
     ++colour;
   }
   const double share = largest > 0 ? sum / static_cast<double>(largest) : 1;
-  svg += fmt::format("<rect class=total x=0 y={} width={:.1f} height=4><title>{} of the largest "
-                     "configuration</title></rect>",
-                     kBar + 3, std::max(1.0, std::min(share, 1.0) * kWidth), ShareText(share));
+  svg += fmt::format(
+      "<rect class=total x=0 y={} width={:.1f} height=4><title>{} of the largest "
+      "configuration</title></rect>",
+      kBar + 3, std::max(1.0, std::min(share, 1.0) * kWidth), ShareText(share));
   return svg + "</svg>";
 }
 

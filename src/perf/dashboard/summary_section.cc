@@ -65,17 +65,16 @@ std::string TestbedCard(const DashboardData& data, std::size_t testbed,
   const std::size_t slower = count(Verdict::kSlower);
   const std::size_t open = count(Verdict::kInvalid) + count(Verdict::kUnclear);
   std::string tally;
-  for (const Verdict verdict : {Verdict::kSlower, Verdict::kInvalid, Verdict::kUnclear,
-                                Verdict::kFaster, Verdict::kSame}) {
+  for (const Verdict verdict :
+       {Verdict::kSlower, Verdict::kInvalid, Verdict::kUnclear, Verdict::kFaster, Verdict::kSame}) {
     if (count(verdict) == 0) continue;
     tally += fmt::format("<span class=tally>{} {}</span> ", count(verdict), VerdictHtml(verdict));
   }
   const char* state = own.empty() ? "none" : slower > 0 ? "bad" : open > 0 ? "open" : "good";
-  const std::string answer =
-      own.empty()  ? "No verdict yet"
-      : slower > 0 ? fmt::format("▲ Worse: {} slower", slower)
-      : open > 0   ? fmt::format("? Nothing slower, {} undecided", open)
-                   : fmt::format("✓ Nothing worse in {} cases", own.size());
+  const std::string answer = own.empty()  ? "No verdict yet"
+                             : slower > 0 ? fmt::format("▲ Worse: {} slower", slower)
+                             : open > 0   ? fmt::format("? Nothing slower, {} undecided", open)
+                                        : fmt::format("✓ Nothing worse in {} cases", own.size());
   return Card(state, HtmlText(TestbedText(data.testbeds[testbed])), answer,
               "<p>" + tally + "</p>" + Worst(data, own, series) + NewestRunText(data, testbed));
 }
@@ -108,11 +107,12 @@ std::string ConformanceCard(const DashboardData& data) {
   if (data.conformance.empty()) return "";
   const auto count = [&](CellState state) { return counts[static_cast<std::size_t>(state)]; };
   const std::size_t failed = count(CellState::kFailed);
-  return Card(failed > 0 ? "bad" : "good", "<a href=\"#conformance\">Conformance</a>",
-              failed > 0 ? fmt::format("✕ {} failed", failed) : "✓ Nothing fails",
-              (items.empty() ? "" : "<ul>" + items + More(failed) + "</ul>") +
-                  fmt::format("<p>{} passed, {} waived, {} never run</p>", count(CellState::kPassed),
-                              count(CellState::kWaived), count(CellState::kNeverRun)));
+  return Card(
+      failed > 0 ? "bad" : "good", "<a href=\"#conformance\">Conformance</a>",
+      failed > 0 ? fmt::format("✕ {} failed", failed) : "✓ Nothing fails",
+      (items.empty() ? "" : "<ul>" + items + More(failed) + "</ul>") +
+          fmt::format("<p>{} passed, {} waived, {} never run</p>", count(CellState::kPassed),
+                      count(CellState::kWaived), count(CellState::kNeverRun)));
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ namespace {
 constexpr std::size_t kMostRows = 300;  // the table of cases has the verdict of every case
 
 std::string ChangeCell(const DashboardVerdict& verdict) {
+  if (verdict.old_count && verdict.new_count) {
+    return fmt::format("{}: <b>{} → {}</b>", HtmlText(verdict.metric),
+                       BytesText(*verdict.old_count), BytesText(*verdict.new_count));
+  }
   if (!verdict.ratio) return HtmlText(verdict.reason);
   std::string text = "<b>" + ChangeText(*verdict.ratio - 1) + "</b>";
   if (verdict.shift) {
@@ -36,7 +40,8 @@ std::string CommitCell(const DashboardVerdict& verdict) {
 std::string Row(const DashboardData& data, const DashboardVerdict& verdict, std::size_t series) {
   const DashboardTestbed& bed = data.testbeds[verdict.testbed];
   return fmt::format(
-      "<tr data-a=\"{}\" data-v={}><td>{}<td>{}<td>{}<td>{}<td>{}<td class=n>{}<td class=n>{}<td>{}<td>{}"
+      "<tr data-a=\"{}\" data-v={}><td>{}<td>{}<td>{}<td>{}<td>{}<td class=n>{}<td "
+      "class=n>{}<td>{}<td>{}"
       "<td>{}</tr>\n",
       HtmlText(bed.architecture), VerdictName(verdict.verdict), TimeText(verdict.time),
       HtmlText(bed.architecture), VerdictHtml(verdict.verdict), CaseLink(verdict.case_id, series),
@@ -63,12 +68,14 @@ std::string VerdictsSection(const DashboardData& data) {
   std::string body =
       "<div class=scroll tabindex=0 role=region aria-label=\"Newest verdicts\"><table "
       "class=filtered><thead><tr><th>When, UTC<th>Arch<th>Verdict<th>Case<th>Change, 99.8 % "
-      "interval<th>p<th>Detects<th>Source<th>Commit, driver, clocks<th></tr></thead><tbody>\n" +
+      "interval<th class=n>p<th class=n>Detects<th>Source<th>Commit, driver, "
+      "clocks<th></tr></thead><tbody>\n" +
       rows + "</tbody></table></div>";
   if (newest.size() > kMostRows) {
-    body += fmt::format("<p class=note>{} older verdicts are in the table of cases and in "
-                        "verdicts.csv.</p>",
-                        newest.size() - kMostRows);
+    body += fmt::format(
+        "<p class=note>{} older verdicts are in the table of cases and in "
+        "verdicts.csv.</p>",
+        newest.size() - kMostRows);
   }
   return Section("verdicts", "Newest verdicts", body);
 }

@@ -37,7 +37,7 @@ function valuesOf(index) {
 function runAt(testbed, position) {
   const columns = DATA.runs[testbed];
   const run = {id: columns.id[position], time: columns.time[position]};
-  for (const name of ['commit', 'driver', 'cuda', 'clocks', 'note', 'reproduce']) {
+  for (const name of ['commit', 'driver', 'cuda', 'clocks', 'note']) {
     run[name] = DATA.texts[columns[name][position]];
   }
   return run;

@@ -91,8 +91,9 @@ function showPoint(row) {
   line(list, 'Driver', [run.driver, run.cuda && `CUDA ${run.cuda}`].filter(Boolean).join(', '));
   line(list, 'Clocks', run.clocks || 'unknown');
   line(list, 'Not valid', run.note);
-  if (run.reproduce) {
-    const code = element('code', run.reproduce.replaceAll('{case}', () => shellWord(series.c)));
+  const again = DATA.texts[series.r].replaceAll('{case}', () => series.c);
+  if (again) {
+    const code = element('code', run.commit ? `git checkout ${shellWord(run.commit)} && ${again}` : again);
     const cell = element('dd');
     cell.append(code);
     list.append(element('dt', 'Reproduce'), cell);

@@ -1,0 +1,42 @@
+// The steps of LoadDashboard, in its order. Each reads one subject of the history into `data`.
+#ifndef DRAFTMARK_SRC_PERF_DASHBOARD_LOAD_PARTS_H_
+#define DRAFTMARK_SRC_PERF_DASHBOARD_LOAD_PARTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/perf/dashboard/dashboard_data.h"
+#include "src/perf/dashboard/load_dashboard.h"
+#include "src/perf/history/history_reader.h"
+
+namespace draftmark {
+
+// What a step needs to know of the ones before it.
+struct LoadState {
+  HistoryReader& reader;
+  const LoadOptions& options;
+  DashboardData data = {};
+  struct Bed {
+    Environment environment;
+    std::size_t testbed = 0;
+  };
+  std::map<EnvironmentId, Bed> beds = {};
+  // Index of the run of an environment's night, after LoadRuns.
+  std::map<std::pair<EnvironmentId, std::int32_t>, std::size_t> runs = {};
+};
+
+Status LoadTestbeds(LoadState& state);
+Status LoadRuns(LoadState& state);
+Status LoadTrends(LoadState& state);
+Status LoadVerdicts(LoadState& state);
+Status LoadCounts(LoadState& state);
+Status LoadConformance(LoadState& state);
+Status LoadAa(LoadState& state);
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_PERF_DASHBOARD_LOAD_PARTS_H_

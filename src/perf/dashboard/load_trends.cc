@@ -1,0 +1,93 @@
+// Trends: nights of every series, and what its newest point says of the floor.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/perf/dashboard/load_parts.h"
+#include "src/perf/history/utc_time.h"
+
+namespace draftmark {
+namespace {
+
+// One series of the page and what it is made of: a series of the history for each driver and CUDA.
+struct Parts {
+  std::vector<const NightSeries*> series;
+  std::int64_t schema = 0;
+};
+
+const NightValue* NewestOf(const NightSeries& series) {
+  for (std::size_t i = series.nights.size(); i-- > 0;) {
+    if (series.nights[i].seconds > 0) return &series.nights[i];
+  }
+  return nullptr;
+}
+
+// Rates of the newest run, and by them the bandwidth that the shares of it were taken of.
+Status LoadRates(LoadState& state, const NightSeries& newest, DashboardSeries& series) {
+  const NightValue* night = NewestOf(newest);
+  if (night == nullptr) return OkStatus();
+  if (night->floor_share >= 0) series.floor_share = night->floor_share;
+  DM_ASSIGN_OR_RETURN(const std::vector<TrendPoint> points,
+                      state.reader.Trend(newest.series.id, NightOfDay(night->day)));
+  std::optional<double>& bandwidth = state.data.testbeds[series.testbed].copy_bandwidth;
+  for (const TrendPoint& point : points) {
+    if (!point.valid) continue;
+    series.bytes_per_second = point.point.bytes_per_second;
+    series.flops_per_second = point.point.flops_per_second;
+    if (bandwidth || !point.point.bytes_per_second || !point.point.copy_share) continue;
+    if (*point.point.copy_share > 0) {
+      bandwidth = *point.point.bytes_per_second / *point.point.copy_share;
+    }
+  }
+  return OkStatus();
+}
+
+StatusOr<DashboardSeries> SeriesOf(LoadState& state, std::size_t testbed,
+                                   const std::string& case_id, const Parts& parts) {
+  DashboardSeries series{.case_id = case_id, .testbed = testbed};
+  const NightSeries* newest = nullptr;
+  std::int32_t newest_day = 0;
+  for (const NightSeries* part : parts.series) {
+    for (const NightValue& night : part->nights) {
+      const auto run = state.runs.find({part->series.environment, night.day});
+      if (night.seconds > 0 && run != state.runs.end()) {
+        series.points.push_back({run->second, night.seconds});
+      }
+    }
+    if (const NightValue* last = NewestOf(*part); last && (!newest || last->day >= newest_day)) {
+      newest = part;
+      newest_day = last->day;
+    }
+  }
+  // Runs are in the order of time.
+  std::sort(series.points.begin(), series.points.end(),
+            [](const DashboardPoint& a, const DashboardPoint& b) { return a.run < b.run; });
+  if (newest != nullptr) {
+    series.reproduce = newest->reproduce;
+    DM_RETURN_IF_ERROR(LoadRates(state, *newest, series));
+  }
+  return series;
+}
+
+}  // namespace
+
+Status LoadTrends(LoadState& state) {
+  DM_ASSIGN_OR_RETURN(const std::vector<NightSeries> nights, state.reader.Nights());
+  std::map<std::pair<std::size_t, std::string>, Parts> found;
+  for (const NightSeries& one : nights) {
+    if (NewestOf(one) == nullptr) continue;  // counts alone
+    Parts& parts = found[{state.beds.at(one.series.environment).testbed, one.series.case_id}];
+    if (one.series.schema < parts.schema) continue;
+    if (one.series.schema > parts.schema) parts = {.series = {}, .schema = one.series.schema};
+    parts.series.push_back(&one);
+  }
+  for (const auto& [key, parts] : found) {
+    DM_ASSIGN_OR_RETURN(DashboardSeries series, SeriesOf(state, key.first, key.second, parts));
+    if (!series.points.empty()) state.data.series.push_back(std::move(series));
+  }
+  return OkStatus();
+}
+
+}  // namespace draftmark
