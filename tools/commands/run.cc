@@ -10,6 +10,7 @@
 #include "tools/commands/bench/bench_command.h"
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
+#include "tools/commands/dashboard/dashboard_command.h"
 #include "tools/commands/diff/diff_command.h"
 #include "tools/commands/draft/draft_command.h"
 #include "tools/commands/dump_template/dump_template_command.h"
@@ -54,6 +55,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   // The list of subcommands: each lives in its own folder.
   AddBenchCommand(app, context);
   AddConfigCommand(app, context);
+  AddDashboardCommand(app, context);
   AddDiffCommand(app, context);
   AddDraftCommand(app, context);
   AddDumpTemplateCommand(app, context);

@@ -7,6 +7,7 @@
 #include "src/perf/dashboard/markup.h"
 #include "src/perf/dashboard/section_parts.h"
 #include "src/perf/dashboard/sections.h"
+#include "src/perf/dashboard/tally.h"
 #include "src/perf/dashboard/trend.h"
 
 namespace draftmark {

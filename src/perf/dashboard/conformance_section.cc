@@ -46,7 +46,7 @@ std::string Cell(const MatrixCell& cell) {
 }  // namespace
 
 std::string ConformanceSection(const DashboardData& data) {
-  std::set<std::string> architectures;
+  std::set<std::string, decltype(&ArchitectureLess)> architectures(&ArchitectureLess);
   std::map<std::string, std::map<std::string, const MatrixCell*>> operations;
   for (const MatrixCell& cell : data.conformance) {
     architectures.insert(cell.architecture);

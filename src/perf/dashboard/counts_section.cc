@@ -11,6 +11,7 @@
 #include "src/perf/dashboard/markup.h"
 #include "src/perf/dashboard/section_parts.h"
 #include "src/perf/dashboard/sections.h"
+#include "src/perf/dashboard/tally.h"
 
 namespace draftmark {
 namespace {

@@ -18,16 +18,14 @@ namespace {
 
 constexpr std::size_t kFewestCases = 8;
 constexpr std::size_t kFewestNights = 12;
-constexpr std::size_t kRuns = 3;         // a night
-constexpr std::size_t kWholeNights = 8;  // whose runs are kept; older ones are as retention leaves them
+constexpr std::size_t kRuns = 3;  // a night
+constexpr std::size_t kWholeNights =
+    8;  // whose runs are kept; older ones are as retention leaves them
 
 class Writer {
  public:
   Writer(const DemoOptions& options, History& history)
-      : options_(options),
-        machine_(options),
-        cases_(DemoCases(options.cases)),
-        history_(history) {}
+      : options_(options), machine_(options), cases_(DemoCases(options.cases)), history_(history) {}
 
   Status Write() {
     for (std::size_t testbed = 0; testbed < DemoTestbeds().size(); ++testbed) {
@@ -95,8 +93,8 @@ class Writer {
     record.environment = machine_.EnvironmentOf(bed, night);
     record.commit = machine_.CommitOf(night);
     for (std::size_t number = 0; number < kRuns; ++number) {
-      record.replaces.push_back(fmt::format(
-          "{:016x}", BitsAt(options_.seed, (testbed * 100000 + night) * 8 + number)));
+      record.replaces.push_back(
+          fmt::format("{:016x}", BitsAt(options_.seed, (testbed * 100000 + night) * 8 + number)));
     }
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       std::vector<double> values;

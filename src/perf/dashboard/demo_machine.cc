@@ -29,18 +29,17 @@ constexpr std::array<Operation, 10> kOperations = {{{"rms_norm", 0.7},
                                                     {"argmax", 0.25},
                                                     {"residual_add", 0.17},
                                                     {"head_norm", 0.8}}};
-constexpr std::array<const char*, 6> kDrafters = {"qwen3-4b-dflash-b16",    "qwen3-8b-dflash-b16",
-                                                  "gpt-oss-20b-dflash",     "qwen3-coder-30b-dflash2",
-                                                  "llama-3.1-8b-dflash-b10", "qwen3-8b-dspark"};
+constexpr std::array<const char*, 6> kDrafters = {
+    "qwen3-4b-dflash-b16",     "qwen3-8b-dflash-b16",     "gpt-oss-20b-dflash",
+    "qwen3-coder-30b-dflash2", "llama-3.1-8b-dflash-b10", "qwen3-8b-dspark"};
 
 DemoCase OperationCase(std::size_t index) {
   const Operation& operation = kOperations[index % kOperations.size()];
   const std::size_t size = index / kOperations.size();
   const std::size_t rows = std::size_t{1} << size % 6;
   const std::size_t width = 2048 + 512 * (size / 6);
-  const double bytes = operation.flops_per_byte >= 16
-                           ? static_cast<double>(width * width) * 2
-                           : static_cast<double>(rows * width) * 64;
+  const double bytes = operation.flops_per_byte >= 16 ? static_cast<double>(width * width) * 2
+                                                      : static_cast<double>(rows * width) * 64;
   return {.id = fmt::format("op/{}/rows={},h={}/bf16", operation.name, rows, width),
           .bytes = bytes,
           .flops = bytes * operation.flops_per_byte,

@@ -40,8 +40,9 @@ constexpr std::array<Field, 19> kFields = {{{"stream_buf", 33685504},
 constexpr std::array<const char*, 4> kConfigs = {"qwen3-4b-dflash-b16", "qwen3-8b-dflash-b16",
                                                  "gpt-oss-20b-dflash", "qwen3-coder-30b-dflash2"};
 constexpr std::array<const char*, 14> kConformance = {
-    "argmax",   "confidence", "conv_finish",     "embed",        "head_norm", "kv_split", "kv_write",
-    "linear",   "markov_step", "paged_attention", "residual_add", "rms_norm",  "rope",     "silu_mul"};
+    "argmax",       "confidence", "conv_finish", "embed",       "head_norm",
+    "kv_split",     "kv_write",   "linear",      "markov_step", "paged_attention",
+    "residual_add", "rms_norm",   "rope",        "silu_mul"};
 
 // The night on which a field grows, and what it grows by.
 constexpr std::int64_t kGrownBytes = 4096;
@@ -58,8 +59,7 @@ RunRecord CountsRun(const DemoOptions& options, const DemoMachine& machine, std:
     for (const Field& field : kFields) {
       const bool grows = has_grown && i == 1 && std::string(field.name) == "fc_proj";
       const auto quarter = static_cast<std::int64_t>(i) + 3;  // 3/4, 1, 5/4, 3/2 of the bytes
-      point.counts.emplace_back(field.name,
-                                field.bytes * quarter / 4 + (grows ? kGrownBytes : 0));
+      point.counts.emplace_back(field.name, field.bytes * quarter / 4 + (grows ? kGrownBytes : 0));
     }
     run.points.push_back(std::move(point));
   }
@@ -156,8 +156,8 @@ RunRecord DemoConformance(const DemoOptions& options, const DemoMachine& machine
   for (std::size_t i = 0; i < kConformance.size(); ++i) {
     if (testbed == 1 && i % 5 == 3) continue;  // never run there
     for (std::size_t rows = 1; rows <= 16; rows *= 4) {
-      ConformanceResult result{
-          .case_id = fmt::format("op/{}/rows={},h=4096/bf16", kConformance[i], rows)};
+      ConformanceResult result{.case_id =
+                                   fmt::format("op/{}/rows={},h=4096/bf16", kConformance[i], rows)};
       result.precision = "bf16";
       result.backend = "cuda";
       result.status = "PASS";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "src/base/check.h"
 #include "src/perf/history/utc_time.h"
@@ -27,7 +28,10 @@ std::string SecondsText(double seconds) {
 
 std::string ChangeText(double share) {
   if (!std::isfinite(share)) return "–";
-  return fmt::format("{:+.1f} %", share * 100);
+  // A minus sign as wide as the plus, and none before what rounds to zero.
+  const std::string text = fmt::format("{:.1f} %", std::abs(share) * 100);
+  const bool is_zero = text.starts_with("0.0");
+  return (share < 0 && !is_zero ? "−" : "+") + text;
 }
 
 std::string ShareText(double share) {
@@ -39,7 +43,7 @@ std::string BytesText(std::uint64_t bytes) {
   std::string text = fmt::format("{}", bytes);
   for (std::size_t at = text.size(); at > 3;) {
     at -= 3;
-    text.insert(at, ",");
+    text.insert(at, 1, ',');
   }
   return text;
 }
@@ -86,6 +90,16 @@ int Severity(Verdict verdict) {
   }
   DM_CHECK(false);
   return 0;
+}
+
+bool ArchitectureLess(const std::string& one, const std::string& other) {
+  const auto split = [](const std::string& text) {
+    const std::size_t digits = text.find_last_not_of("0123456789") + 1;  // 0 for npos
+    const std::string number = text.substr(digits);
+    // A number is longer before it is larger; leading zeros do not occur, and would only sort oddly.
+    return std::tuple(text.substr(0, digits), number.size(), number);
+  };
+  return split(one) < split(other);
 }
 
 double PoissonUpperBound(std::size_t seen) {

@@ -25,6 +25,9 @@ std::string_view VerdictSign(Verdict verdict);
 // Worse ones first: slower, invalid, unclear, faster, same.
 int Severity(Verdict verdict);
 
+// sm_90 before sm_120: texts by the number at their end, where what stands before it is the same.
+bool ArchitectureLess(const std::string& one, const std::string& other);
+
 // The largest mean of a Poisson count of which `seen` or fewer come with a probability of 5 %: what
 // the true rate may be at most. 3.0 for 0.
 double PoissonUpperBound(std::size_t seen);

@@ -1,14 +1,12 @@
 // Testbeds, and the nights that stand behind the points.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/load_parts.h"
 
 namespace draftmark {
@@ -50,7 +48,10 @@ std::string NoteOf(const NightRow& night, const std::map<std::string, RunRow>& r
 Status LoadTestbeds(LoadState& state) {
   DM_ASSIGN_OR_RETURN(std::vector<EnvironmentRow> rows, state.reader.Environments());
   std::stable_sort(rows.begin(), rows.end(), [](const EnvironmentRow& a, const EnvironmentRow& b) {
-    return a.environment < b.environment;
+    const Environment& one = a.environment;
+    const Environment& other = b.environment;
+    if (one.architecture == other.architecture) return one < other;
+    return ArchitectureLess(one.architecture, other.architecture);
   });
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> found;
   for (const EnvironmentRow& row : rows) {

@@ -8,6 +8,7 @@
 #include "src/perf/dashboard/exports.h"
 #include "src/perf/dashboard/markup.h"
 #include "src/perf/dashboard/section_parts.h"
+#include "src/perf/dashboard/tally.h"
 
 namespace draftmark {
 namespace {

@@ -88,7 +88,7 @@ std::string RenderPage(const DashboardData& data) {
                                "</p>"
                              : ""},
        {"SOURCE", HtmlText(data.source)},
-       {"MADE", TimeText(data.now)},
+       {"MADE", DayText(data.now)},
        {"DYGRAPH_STYLE", std::string(assets.dygraph_style)},
        {"STYLE", std::string(assets.style)},
        {"ARCHITECTURES", ArchitectureOptions(data)},

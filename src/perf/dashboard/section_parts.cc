@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string_view>
-#include <tuple>
 
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
@@ -50,21 +48,7 @@ std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series
   return "git checkout " + ShellQuoted(run.commit) + " && " + series.reproduce;
 }
 
-bool HasGrown(const DashboardCount& count) {
-  return count.recorded && count.value > *count.recorded;
-}
-
 bool IsScratch(const DashboardCount& count) { return count.case_id.starts_with("scratch/"); }
-
-std::vector<std::size_t> NewestVerdicts(const DashboardData& data) {
-  std::set<std::tuple<std::size_t, std::string_view, std::string_view>> seen;
-  std::vector<std::size_t> newest;
-  for (std::size_t i = 0; i < data.verdicts.size(); ++i) {
-    const DashboardVerdict& verdict = data.verdicts[i];
-    if (seen.emplace(verdict.testbed, verdict.case_id, verdict.metric).second) newest.push_back(i);
-  }
-  return newest;
-}
 
 std::string Section(const std::string& id, const std::string& title, const std::string& body) {
   return fmt::format("<section id={0} aria-labelledby={0}-h><h2 id={0}-h>{1}</h2>\n{2}</section>\n",

@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "src/perf/dashboard/dashboard_data.h"
 
@@ -40,11 +39,7 @@ std::string ReproduceHtml(const std::string& line);
 // The line that measures a series again as it was in `run`; empty where the history has none.
 std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series);
 
-bool HasGrown(const DashboardCount& count);
 bool IsScratch(const DashboardCount& count);
-
-// Indices into data.verdicts: of each case of each testbed the newest, in the order of verdicts.
-std::vector<std::size_t> NewestVerdicts(const DashboardData& data);
 
 // <section id=ID><h2>TITLE</h2>BODY</section>; the title is not escaped.
 std::string Section(const std::string& id, const std::string& title, const std::string& body);

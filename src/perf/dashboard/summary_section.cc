@@ -7,6 +7,7 @@
 #include "src/perf/dashboard/markup.h"
 #include "src/perf/dashboard/section_parts.h"
 #include "src/perf/dashboard/sections.h"
+#include "src/perf/dashboard/tally.h"
 
 namespace draftmark {
 namespace {
@@ -99,8 +100,8 @@ std::string ConformanceCard(const DashboardData& data) {
   std::array<std::size_t, 4> counts = {};
   std::string items;
   for (const MatrixCell& cell : data.conformance) {
-    if (++counts[static_cast<std::size_t>(cell.state)] > kListed) continue;
-    if (cell.state != CellState::kFailed) continue;
+    const std::size_t seen = ++counts[static_cast<std::size_t>(cell.state)];
+    if (cell.state != CellState::kFailed || seen > kListed) continue;
     items += fmt::format("<li><b class=v-slower>✕ failed</b> {} on {}</li>",
                          HtmlText(cell.operation), HtmlText(cell.architecture));
   }
@@ -115,6 +116,13 @@ std::string ConformanceCard(const DashboardData& data) {
                       count(CellState::kWaived), count(CellState::kNeverRun)));
 }
 
+// What only counts or checks has no card of its own: its numbers are on the other two.
+bool HasTimes(const DashboardData& data, std::size_t testbed) {
+  const auto is_of = [&](const auto& one) { return one.testbed == testbed; };
+  return std::any_of(data.series.begin(), data.series.end(), is_of) ||
+         std::any_of(data.verdicts.begin(), data.verdicts.end(), is_of);
+}
+
 }  // namespace
 
 std::string SummarySection(const DashboardData& data) {
@@ -122,6 +130,7 @@ std::string SummarySection(const DashboardData& data) {
   const std::vector<std::size_t> newest = NewestVerdicts(data);
   std::string cards;
   for (std::size_t i = 0; i < data.testbeds.size(); ++i) {
+    if (!HasTimes(data, i)) continue;
     cards += TestbedCard(data, i, newest, series);
   }
   cards += CountsCard(data) + ConformanceCard(data);

@@ -1,8 +1,13 @@
 // Two runs side by side. One run each is no evidence (spec/statistics.md), so nothing here is called slower: what lies
 // outside of the noise of the old run's nights is only marked.
 
+function hasSeries(testbed) {
+  return DATA.series.some((series) => series.t === testbed);
+}
+
 function runOptions() {
-  return DATA.testbeds.map((testbed, t) => {
+  return DATA.testbeds.filter((testbed, t) => hasSeries(t)).map((testbed) => {
+    const t = DATA.testbeds.indexOf(testbed);
     const group = element('optgroup');
     group.label = testbed.name;
     const times = DATA.runs[t].time;
@@ -72,7 +77,7 @@ function startCompare() {
   old.append(...runOptions());
   next.append(...runOptions());
   // The two newest nights of the testbed that comes first.
-  const testbed = DATA.runs.findIndex((columns) => columns.time.length > 1);
+  const testbed = DATA.runs.findIndex((columns, t) => columns.time.length > 1 && hasSeries(t));
   if (testbed < 0) {
     document.getElementById('compare').hidden = true;
     return;
