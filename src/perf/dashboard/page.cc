@@ -35,7 +35,7 @@ std::string ScriptSource(std::string_view script) {
 std::string ArchitectureOptions(const DashboardData& data) {
   std::vector<std::string> names;
   for (const DashboardTestbed& testbed : data.testbeds) names.push_back(testbed.architecture);
-  std::sort(names.begin(), names.end());
+  std::sort(names.begin(), names.end(), ArchitectureLess);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string html;
   for (const std::string& name : names)

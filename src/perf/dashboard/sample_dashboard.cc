@@ -135,6 +135,43 @@ class Maker {
 
 }  // namespace
 
+DashboardData LargeDashboard(std::size_t cases, std::size_t nights, std::size_t testbeds) {
+  DashboardData data{.source = "large", .now = kFirstNight};
+  for (std::size_t testbed = 0; testbed < testbeds; ++testbed) {
+    data.testbeds.push_back({.architecture = fmt::format("sm_{}", 80 + 10 * testbed)});
+    for (std::size_t night = 0; night < nights; ++night) {
+      data.runs.push_back({.id = fmt::format("{:016x}", BitsAt(testbed, night)),
+                           .testbed = testbed,
+                           .time = kFirstNight + static_cast<std::int64_t>(night) * kDay,
+                           .commit = fmt::format("{:016x}{:024x}", BitsAt(7, night), night),
+                           .driver = "580.159.04"});
+    }
+  }
+  for (std::size_t i = 0; i < cases * testbeds; ++i) {
+    const std::size_t testbed = i / cases;
+    DashboardSeries series{
+        .case_id = fmt::format("op/operation_{}/rows={},h=4096,w=11008/bf16", i % 20, i % cases),
+        .testbed = testbed,
+        .reproduce = fmt::format("operations_benchmark --case={}", i % cases)};
+    series.floor_share = 0.3 + 0.6 * UniformAt(11, i);
+    for (std::size_t night = 0; night < nights; ++night) {
+      const double step = i % 4 == 0 && night > nights / 2 ? 1.04 : 1;
+      const double noise = 1 + 0.02 * (UniformAt(12 + i, night) - 0.5);
+      series.points.push_back(
+          {testbed * nights + night, 1e-6 * step * noise * (1 + 0.01 * static_cast<double>(i))});
+    }
+    data.verdicts.push_back({.case_id = series.case_id,
+                             .testbed = testbed,
+                             .verdict = Verdict::kSame,
+                             .ratio = 1.001,
+                             .shift = Interval{0.99, 1.01},
+                             .commit = data.runs.back().commit,
+                             .reproduce = series.reproduce});
+    data.series.push_back(std::move(series));
+  }
+  return data;
+}
+
 DashboardData SampleDashboard(std::string_view spice) { return Maker(spice).Make(); }
 
 }  // namespace draftmark

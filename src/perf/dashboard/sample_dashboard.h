@@ -6,6 +6,7 @@
 #ifndef DRAFTMARK_SRC_PERF_DASHBOARD_SAMPLE_DASHBOARD_H_
 #define DRAFTMARK_SRC_PERF_DASHBOARD_SAMPLE_DASHBOARD_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ inline constexpr std::string_view kHostile =
 
 // `spice` is put behind every text.
 DashboardData SampleDashboard(std::string_view spice = "");
+
+// Trends alone, as many as asked for on each testbed, of which some have steps. Without segments.
+DashboardData LargeDashboard(std::size_t cases, std::size_t nights, std::size_t testbeds);
 
 }  // namespace draftmark
 
