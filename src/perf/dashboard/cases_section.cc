@@ -55,9 +55,10 @@ std::string CasesSection(const DashboardData& data) {
         StepCell(data, series), series.floor_share ? ShareText(*series.floor_share) : "–",
         has_verdict ? VerdictHtml(verdict->second->verdict) : "–", Sparkline(series));
   }
-  if (rows.empty()) return Section("cases", "Trends", "<p>No case has a time in the history.</p>");
+  if (rows.empty())
+    return Section("cases", "All cases", "<p>No case has a time in the history.</p>");
   return Section(
-      "cases", "Trends",
+      "cases", "All cases",
       "<p class=note>Lines are nights, oldest on the left; the band is what noise alone does "
       "(4 × 1.4826 × MAD between change points), a dashed line a change point.</p>"
       "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Trends of all cases\"><table "

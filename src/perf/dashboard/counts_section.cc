@@ -60,8 +60,7 @@ std::string GrownList(const Fields& fields) {
 std::string ScratchBars(const DashboardData& data) {
   std::map<std::pair<std::string, std::string>, Fields> configs;
   for (const DashboardCount& count : data.counts) {
-    if (IsScratch(count) && count.is_bytes)
-      configs[{count.case_id, count.architecture}].push_back(&count);
+    if (IsScratchField(count)) configs[{count.case_id, count.architecture}].push_back(&count);
   }
   std::uint64_t largest = 0;
   for (const auto& [key, fields] : configs) largest = std::max(largest, SumOf(fields));
@@ -87,7 +86,7 @@ std::string ScratchBars(const DashboardData& data) {
 std::string OtherCounts(const DashboardData& data) {
   std::string rows;
   for (const DashboardCount& count : data.counts) {
-    if (IsScratch(count) && count.is_bytes) continue;
+    if (IsScratchField(count)) continue;
     rows +=
         fmt::format("<tr data-a=\"{0}\"><td>{0}<td><bdi>{1}</bdi><td>{2}<td class=n>{3}<td>{4}\n",
                     HtmlText(count.architecture), HtmlText(count.case_id), HtmlText(count.field),

@@ -90,8 +90,8 @@ std::int64_t DemoMachine::TimeOf(std::size_t night) const {
 
 std::string DemoMachine::CommitOf(std::size_t night) const {
   const std::uint64_t stream = options_.seed * 16 + kCommits;
-  // Two nights in three have a new commit.
-  const std::size_t change = night - (night % 3 == 2 ? 1 : 0);
+  // Two nights in three have a new commit, the last one among them.
+  const std::size_t change = night - (night > 0 && (options_.nights - night) % 3 == 2 ? 1 : 0);
   return fmt::format("{:016x}{:016x}{:08x}", BitsAt(stream, change),
                      BitsAt(stream, ~std::uint64_t{change}), static_cast<std::uint32_t>(change));
 }

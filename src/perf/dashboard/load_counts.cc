@@ -10,14 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "src/perf/dashboard/count_unit.h"
 #include "src/perf/dashboard/load_parts.h"
 #include "src/perf/history/utc_time.h"
 
 namespace draftmark {
 namespace {
-
-// Counts that are no bytes; every other one is (benchmark_counters.h, record.h).
-const std::set<std::string> kNoBytes = {"launches", "allocations"};
 
 // Of accepts the newest that applies to the architecture.
 const AcceptRecord* FindAccept(const std::vector<AcceptRecord>& accepts, const CountRow& row,
@@ -97,7 +95,7 @@ Status LoadCounts(LoadState& state) {
                                  .field = row->field,
                                  .value = static_cast<std::uint64_t>(row->value),
                                  .recorded = static_cast<std::uint64_t>(recorded),
-                                 .is_bytes = !kNoBytes.contains(row->field),
+                                 .is_bytes = CountsBytes(row->field),
                                  .commit = row->commit});
   }
   return OkStatus();

@@ -48,7 +48,10 @@ std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series
   return "git checkout " + ShellQuoted(run.commit) + " && " + series.reproduce;
 }
 
-bool IsScratch(const DashboardCount& count) { return count.case_id.starts_with("scratch/"); }
+bool IsScratchField(const DashboardCount& count) {
+  return count.is_bytes && count.case_id.starts_with("scratch/") &&
+         !count.field.starts_with("ledger.");
+}
 
 std::string Section(const std::string& id, const std::string& title, const std::string& body) {
   return fmt::format("<section id={0} aria-labelledby={0}-h><h2 id={0}-h>{1}</h2>\n{2}</section>\n",

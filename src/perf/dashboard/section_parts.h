@@ -39,7 +39,8 @@ std::string ReproduceHtml(const std::string& line);
 // The line that measures a series again as it was in `run`; empty where the history has none.
 std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series);
 
-bool IsScratch(const DashboardCount& count);
+// Whether it is a part of a bar of scratch memory: bytes of a field, not a sum over fields.
+bool IsScratchField(const DashboardCount& count);
 
 // <section id=ID><h2>TITLE</h2>BODY</section>; the title is not escaped.
 std::string Section(const std::string& id, const std::string& title, const std::string& body);

@@ -10,10 +10,10 @@
 namespace draftmark {
 namespace {
 
-constexpr double kWidth = 720;
+constexpr double kWidth = 1240;  // as wide as the page, so that letters keep their size
 constexpr int kBar = 26;
 constexpr double kThinnest = 3;  // thinner fields are drawn as one
-constexpr double kLetter = 6.6;  // width of one at page.css's font size
+constexpr double kLetter = 7;    // width of one at page.css's font size
 constexpr int kColours = 8;      // classes f0 to f7 of page.css
 
 struct Segment {

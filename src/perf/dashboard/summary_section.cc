@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
@@ -128,11 +129,21 @@ bool HasTimes(const DashboardData& data, std::size_t testbed) {
 std::string SummarySection(const DashboardData& data) {
   const SeriesIndex series(data);
   const std::vector<std::size_t> newest = NewestVerdicts(data);
-  std::string cards;
+  // The worst first; of equal ones in the order of architectures.
+  std::vector<std::pair<int, std::string>> beds;
   for (std::size_t i = 0; i < data.testbeds.size(); ++i) {
     if (!HasTimes(data, i)) continue;
-    cards += TestbedCard(data, i, newest, series);
+    int worst = Severity(Verdict::kSame);
+    for (const std::size_t at : newest) {
+      if (data.verdicts[at].testbed != i) continue;
+      worst = std::max(worst, Severity(data.verdicts[at].verdict));
+    }
+    beds.emplace_back(worst, TestbedCard(data, i, newest, series));
   }
+  std::stable_sort(beds.begin(), beds.end(),
+                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  std::string cards;
+  for (const auto& [worst, card] : beds) cards += card;
   cards += CountsCard(data) + ConformanceCard(data);
   if (cards.empty()) cards = "<p>The history is empty: nothing was measured yet.</p>";
   return Section("summary", "Is anything worse?", "<div class=cards>" + cards + "</div>\n");

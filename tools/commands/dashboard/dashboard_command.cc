@@ -21,6 +21,7 @@
 #include "src/perf/dashboard/tally.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
+#include "tools/commands/dashboard/build_counts.h"
 #include "tools/commands/dashboard/write_dashboard.h"
 #include "tools/commands/u64_option.h"
 
@@ -82,6 +83,8 @@ StatusOr<DashboardData> Load(const std::string& database, const std::string& sou
   load.architectures = kArchitectures;
   DM_ASSIGN_OR_RETURN(DashboardData data, LoadDashboard(reader, load));
   data.is_demo = options.demo;
+  // Synthetic nights and this build's memory on one page would only mislead.
+  if (!options.demo) DM_RETURN_IF_ERROR(AddBuildCountsOfCheckout(data));
   return data;
 }
 

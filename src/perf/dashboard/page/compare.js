@@ -63,8 +63,11 @@ function compare() {
   const ids = [runAt(...old).id, runAt(...next).id];
   answer.textContent = rows.length === 0 ? 'The two runs have no case in common.' :
       `${rows.length} cases: ▲ ${above} above the noise, ▼ ${below} below it. ` +
-      (old[0] === next[0] ? '' : 'Different machines: the noise is that of the old one. ') + 'A verdict needs more runs than one each: ';
-  if (rows.length) answer.append(element('code', `draftmark perf compare ${ids.map(shellWord).join(' ')}`));
+      (old[0] === next[0] ? '' : 'Different machines: the noise is that of the old one. ') + 'A verdict needs more runs than one each.';
+  // Nights whose runs retention has dropped have no ids left.
+  if (rows.length && ids.every(Boolean)) {
+    answer.append(' Their last runs: ', element('code', ids[0]), ' and ', element('code', ids[1]), ' (draftmark history show ID).');
+  }
   const table = document.getElementById('compare-table');
   table.tBodies[0].replaceChildren(...rows.map(compareRow));
   table.hidden = rows.length === 0;
