@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "src/base/counter_hash.h"
 #include "src/perf/dashboard/charts.h"
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
@@ -12,9 +13,9 @@ namespace {
 
 constexpr double kWidth = 1240;  // as wide as the page, so that letters keep their size
 constexpr int kBar = 26;
-constexpr double kThinnest = 3;  // thinner fields are drawn as one
-constexpr double kLetter = 7;    // width of one at page.css's font size
-constexpr int kColours = 8;      // classes f0 to f7 of page.css
+constexpr double kThinnest = 3;        // thinner fields are drawn as one
+constexpr double kLetter = 7;          // width of one at page.css's font size
+constexpr std::uint64_t kColours = 8;  // classes f0 to f7 of page.css
 
 struct Segment {
   std::string name;
@@ -55,23 +56,25 @@ std::string StackedBar(const std::vector<const DashboardCount*>& fields, std::ui
       "fields\">",
       kWidth, kBar + 8, BytesText(static_cast<std::uint64_t>(sum)), fields.size());
   double left = 0;
-  int colour = 0;
+  std::uint64_t colour = kColours;
   for (const Segment& segment : SegmentsOfBar(fields, sum)) {
     const double width = static_cast<double>(segment.bytes) / sum * kWidth;
     const std::string name = HtmlText(segment.name);
+    // A field has its colour in every bar, unless its neighbour has the same.
+    const std::uint64_t own = SeedOf(segment.name) % kColours;
+    colour = own == colour ? (own + 1) % kColours : own;
     svg += fmt::format(
         "<g><title>{}: {} bytes, {}{}</title><rect class=\"f{}{}\" x={:.1f} y=0 "
         "width={:.1f} height={}></rect>",
         name, BytesText(segment.bytes), ShareText(static_cast<double>(segment.bytes) / sum),
-        segment.has_grown ? ", grown" : "", colour % kColours, segment.has_grown ? " grown" : "",
-        left, width, kBar);
+        segment.has_grown ? ", grown" : "", colour, segment.has_grown ? " grown" : "", left, width,
+        kBar);
     const double letters = static_cast<double>(segment.name.size()) * kLetter;
     if (letters + 8 < width) {
       svg += fmt::format("<text class=fname x={:.1f} y=17>{}</text>", left + 4, name);
     }
     svg += "</g>";
     left += width;
-    ++colour;
   }
   const double share = largest > 0 ? sum / static_cast<double>(largest) : 1;
   svg += fmt::format(

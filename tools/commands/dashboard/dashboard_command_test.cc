@@ -41,7 +41,7 @@ TEST_F(DashboardCommandTest, DemoThenTheSameFromItsDatabase) {
       Run({"--demo", "--cases", "8", "--nights", "14", "--db", folder_.Path("demo.db")});
   EXPECT_EQ(demo.code, 0) << demo.err;
   EXPECT_EQ(demo.out, folder_.Path("out") +
-                          "/index.html: 24 trends of 333 points on 4 testbeds; 2 of 24 newest "
+                          "/index.html: 24 trends of 328 points on 4 testbeds; 2 of 24 newest "
                           "verdicts slower, 1 counts grown, 0 conformance failures\n");
   EXPECT_THAT(RealFileSystem().List(folder_.Path("out")).value(),
               ElementsAre("index.html", "junit.xml", "metrics.txt", "points.csv", "verdicts.csv"));
