@@ -196,8 +196,12 @@ def check_without_script(machine, name):
 
 
 def check_print(machine, name):
-    with machine.open(name) as page:
-        page.emulate_media(media="print", color_scheme="light")
+    with machine.open(name, color_scheme="dark") as page:
+        page.click("#theme")
+        page.click("#theme")  # dark, chosen
+        page.emulate_media(media="print")
+        equal(background(page), "rgb(255, 255, 255)", "paper under a dark theme")
+        equal(page.evaluate("getComputedStyle(document.body).color"), "rgb(0, 0, 0)", "ink")
         equal(page.locator("#filter").is_visible(), False, "controls on paper")
         equal(page.locator("#summary").is_visible(), True, "answer on paper")
         equal(page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight"), "none", "tables are whole")
