@@ -14,6 +14,7 @@
 #include "src/perf/dashboard/demo_history.h"
 #include "src/perf/dashboard/load_dashboard.h"
 #include "src/perf/dashboard/page.h"
+#include "src/perf/dashboard/page_assets.h"
 #include "src/perf/dashboard/sample_dashboard.h"
 #include "src/perf/dashboard/trend.h"
 #include "src/perf/history/history_reader.h"
@@ -27,6 +28,9 @@ class BrowserTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (Python("find") == kNoBrowser) GTEST_SKIP() << output_;
+    if (ThePageAssets().dygraph_script.empty()) {
+      GTEST_SKIP() << "built without dygraphs: tools/setup installs libjs-dygraphs";
+    }
   }
 
   void Write(const char* name, const DashboardData& data) {

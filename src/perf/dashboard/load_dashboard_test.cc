@@ -132,6 +132,19 @@ TEST_F(LoadDashboardTest, ANightWithoutAValidRunHasNoPointAndSaysWhy) {
   EXPECT_EQ(data.runs[0].note, "");
 }
 
+TEST_F(LoadDashboardTest, OneValidRunMakesANight) {
+  RunRecord run = Run(kNight, 9e-6);
+  run.valid = false;
+  run.reason = "clock moved";
+  Add(run);
+  Add(Run(kNight + 600, 1e-6, H200(), 1));
+  const DashboardData data = Load();
+  ASSERT_EQ(data.series.size(), 1u);
+  ASSERT_EQ(data.series[0].points.size(), 1u);
+  EXPECT_DOUBLE_EQ(data.series[0].points[0].value, 1e-6);
+  EXPECT_EQ(data.runs[0].note, "");
+}
+
 TEST_F(LoadDashboardTest, VerdictsNewestFirstThenTheWorst) {
   Add(Run(kNight, 1e-6));
   GateRecord gate{.time = kNight + 1};

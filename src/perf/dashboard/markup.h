@@ -34,9 +34,6 @@ std::string CsvField(std::string_view text);
 // are not UTF-8 as U+FFFD.
 std::string OpenMetricsLabel(std::string_view text);
 
-// A word as a POSIX shell reads it back: in single quotes unless it is plain.
-std::string ShellQuoted(std::string_view word);
-
 // RFC 4648, with padding.
 std::string Base64(std::string_view bytes);
 

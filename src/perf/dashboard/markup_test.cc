@@ -55,13 +55,6 @@ TEST(OpenMetricsLabelTest, EscapesThreeCharacters) {
   EXPECT_EQ(OpenMetricsLabel("ä\xFF"), "ä\xEF\xBF\xBD");
 }
 
-TEST(ShellQuotedTest, OnlyPlainWordsAreBare) {
-  EXPECT_EQ(ShellQuoted("op/a=1,b"), "op/a=1,b");
-  EXPECT_EQ(ShellQuoted("$(x)"), "'$(x)'");
-  EXPECT_EQ(ShellQuoted("it's"), R"('it'\''s')");
-  EXPECT_EQ(ShellQuoted(""), "''");
-}
-
 // RFC 4648, section 10.
 TEST(Base64Test, Rfc) {
   EXPECT_EQ(Base64(""), "");

@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
 
 namespace draftmark {
+namespace {
+
+// What git and a shell take as it is; anything else is no commit, and is only shown.
+bool IsCommit(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+}  // namespace
 
 SeriesIndex::SeriesIndex(const DashboardData& data) {
   for (std::size_t i = 0; i < data.series.size(); ++i) {
@@ -44,8 +56,8 @@ std::string ReproduceHtml(const std::string& line) {
 }
 
 std::string ReproduceLine(const DashboardRun& run, const DashboardSeries& series) {
-  if (series.reproduce.empty() || run.commit.empty()) return series.reproduce;
-  return "git checkout " + ShellQuoted(run.commit) + " && " + series.reproduce;
+  if (series.reproduce.empty() || !IsCommit(run.commit)) return series.reproduce;
+  return "git checkout " + run.commit + " && " + series.reproduce;
 }
 
 bool IsScratchField(const DashboardCount& count) {

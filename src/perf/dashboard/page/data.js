@@ -52,9 +52,10 @@ function segmentAt(series, position) {
   return found;
 }
 
-function secondsText(seconds) {
+// `digits` significant ones.
+function secondsText(seconds, digits = 4) {
   for (const [unit, size] of [['s', 1], ['ms', 1e-3], ['µs', 1e-6], ['ns', 1e-9]]) {
-    if (seconds >= size || unit === 'ns') return `${Number((seconds / size).toPrecision(4))} ${unit}`;
+    if (seconds >= size || unit === 'ns') return `${Number((seconds / size).toPrecision(digits))} ${unit}`;
   }
 }
 
@@ -64,11 +65,6 @@ function changeText(share) {
 
 function timeText(time) {
   return new Date(time * 1000).toISOString().slice(0, 16).replace('T', ' ');
-}
-
-// A word as a POSIX shell reads it back.
-function shellWord(word) {
-  return /^[A-Za-z0-9_\-./:=,+%@]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 // An element; text is always put in as text, never as markup.

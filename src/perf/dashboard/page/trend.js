@@ -85,7 +85,7 @@ function showPoint(row) {
   const segment = segmentAt(series, position);
   const list = element('dl');
   line(list, 'Night', `${timeText(run.time)} UTC`);
-  line(list, 'Value', `${secondsText(value)}, ${changeText(value / segment[1] - 1)} from its level` +
+  line(list, 'Value', `${secondsText(value, 6)}, ${changeText(value / segment[1] - 1)} from its level` +
       (value > segment[3] ? ', ▲ above the noise band' : value < segment[2] ? ', ▼ below the noise band' : ''));
   line(list, 'Commit', run.commit);
   line(list, 'Driver', [run.driver, run.cuda && `CUDA ${run.cuda}`].filter(Boolean).join(', '));
@@ -93,7 +93,7 @@ function showPoint(row) {
   line(list, 'Not valid', run.note);
   const again = DATA.texts[series.r].replaceAll('{case}', () => series.c);
   if (again) {
-    const code = element('code', run.commit ? `git checkout ${shellWord(run.commit)} && ${again}` : again);
+    const code = element('code', /^[0-9a-f]+$/i.test(run.commit) ? `git checkout ${run.commit} && ${again}` : again);
     const cell = element('dd');
     cell.append(code);
     list.append(element('dt', 'Reproduce'), cell);
@@ -108,14 +108,15 @@ function select(row) {
 }
 
 function showMarks(series) {
-  const list = element('ul');
+  const marks = marksOf(series.t);
   series.g.forEach(([first, level], i) => {
     if (i === 0) return;
     const run = runAt(series.t, first);
-    list.append(element('li', `${timeText(run.time).slice(0, 10)}: change point, ` +
-        `${changeText(level / series.g[i - 1][1] - 1)}, from commit ${run.commit}`));
+    marks.push({time: run.time, text: `change point, ${changeText(level / series.g[i - 1][1] - 1)}`, commit: run.commit});
   });
-  for (const mark of marksOf(series.t)) {
+  marks.sort((one, other) => one.time - other.time);
+  const list = element('ul');
+  for (const mark of marks) {
     list.append(element('li', `${timeText(mark.time).slice(0, 10)}: ${mark.text}${mark.commit ? `, commit ${mark.commit}` : ''}`));
   }
   document.getElementById('marks').replaceChildren(list);
@@ -127,6 +128,7 @@ function draw() {
   trend.graph = null;
   if (typeof Dygraph === 'undefined') {
     place.textContent = 'This page was built without dygraphs: see the sparklines below.';
+    place.style.height = 'auto';
     return;
   }
   const series = DATA.series[trend.index];
