@@ -123,6 +123,9 @@ def check_compare(page):
     change = float(re.search(r"([+−][\d.]+) %", rows[0])[1].replace("−", "-"))
     if not 2.4 < change < 3.6:
         raise AssertionError(f"change of {change} %")
+    page.select_option("#new", "0/38")
+    has(page.locator("#compare-answer").inner_text(), "▲ 2 above", "one slow night of +2 %, where noise is 1.2 %")
+    page.select_option("#new", "0/39")
     page.click("#swap")
     has(page.locator("#compare-table tbody tr").last.inner_text(), CASE, "swapped")
     page.select_option("#new", "0/33")

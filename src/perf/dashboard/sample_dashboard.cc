@@ -15,6 +15,7 @@ constexpr std::int64_t kFirstNight = 1788055200;  // 2026-08-30 02:00 UTC
 constexpr std::int64_t kDay = 86400;
 constexpr std::size_t kNights = 40;
 constexpr std::size_t kStepNight = 25;
+constexpr std::size_t kSlowNight = 38;
 
 class Maker {
  public:
@@ -76,7 +77,9 @@ class Maker {
     const std::uint64_t seed = SeedOf(id);
     for (std::size_t night = 0; night < kNights; ++night) {
       if (night == 33 || (testbed == 1 && night < 20)) continue;  // nothing measured
-      const double noise = (UniformAt(seed, night) - 0.5) * 0.006;
+      double noise = (UniformAt(seed, night) - 0.5) * 0.006;
+      // One slow night, above the band of 1.2 % and below twice that: no change of level.
+      if (id.starts_with("op/linear") && night == kSlowNight) noise += 0.02;
       const double now = night >= kStepNight ? level * (1 + step) : level;
       series.points.push_back({night * 2 + testbed, now * (1 + noise)});
     }
