@@ -38,6 +38,12 @@ function compareRows(old, next) {
   return rows.sort((one, other) => other.ratio - one.ratio);
 }
 
+// 1 above the noise of the old run's nights, -1 below it, 0 within.
+function beyondNoise(row) {
+  const change = row.ratio - 1;
+  return change > row.noise ? 1 : change < -row.noise ? -1 : 0;
+}
+
 function compareRow(row) {
   const line = element('tr');
   const link = element('a', row.name, 'pick');
@@ -45,20 +51,19 @@ function compareRow(row) {
   link.dataset.s = row.index;
   const name = element('td');
   name.append(link);
-  const change = row.ratio - 1;
-  const sign = change > row.noise ? ['▲ above the noise', 'v-slower'] : change < -row.noise ? ['▼ below the noise', 'v-faster'] : ['= within', 'v-same'];
+  const sign = {1: ['▲ above the noise', 'v-slower'], '-1': ['▼ below the noise', 'v-faster'], 0: ['= within', 'v-same']}[beyondNoise(row)];
   const mark = element('td');
   mark.append(element('b', sign[0], sign[1]));
   line.append(name, element('td', secondsText(row.base), 'n'), element('td', secondsText(row.value), 'n'),
-      element('td', changeText(change), 'n'), element('td', `± ${(row.noise * 100).toFixed(1)} %`, 'n'), mark);
+      element('td', changeText(row.ratio - 1), 'n'), element('td', `± ${(row.noise * 100).toFixed(1)} %`, 'n'), mark);
   return line;
 }
 
 function compare() {
   const [old, next] = ['old', 'new'].map((id) => document.getElementById(id).value.split('/').map(Number));
   const rows = compareRows(old, next);
-  const above = rows.filter((row) => row.ratio - 1 > row.noise).length;
-  const below = rows.filter((row) => row.ratio - 1 < -row.noise).length;
+  const above = rows.filter((row) => beyondNoise(row) > 0).length;
+  const below = rows.filter((row) => beyondNoise(row) < 0).length;
   const answer = document.getElementById('compare-answer');
   const ids = [runAt(...old).id, runAt(...next).id];
   answer.textContent = rows.length === 0 ? 'The two runs have no case in common.' :
