@@ -1,6 +1,8 @@
 // The trend of one case, by dygraphs, with its noise bands, change points and marks. Without dygraphs the points are read
 // by keyboard and in the list alone.
 
+const HALF_DAY = 43200000;  // milliseconds
+
 const trend = {index: -1, rows: [], graph: null, selected: -1};
 
 function colour(name) {
@@ -48,8 +50,10 @@ function drawUnderlay(context, area, graph) {
   context.clip();
   context.font = '11px system-ui, sans-serif';
   series.g.forEach(([first, level, low, high], i) => {
-    const left = graph.toDomXCoord(times[first] * 1000);
-    const right = graph.toDomXCoord(endOf(series, i) * 1000);
+    // One night alone has no width.
+    const half = endOf(series, i) === times[first] ? HALF_DAY : 0;
+    const left = graph.toDomXCoord(times[first] * 1000 - half);
+    const right = graph.toDomXCoord(endOf(series, i) * 1000 + half);
     const top = graph.toDomYCoord(high);
     context.fillStyle = colour('--band');
     context.fillRect(left, top, right - left, graph.toDomYCoord(low) - top);
@@ -157,6 +161,7 @@ function draw() {
     gridLineColor: colour('--line'),
     axisLineColor: colour('--dim'),
     valueRange: [low - margin, high + margin],
+    dateWindow: rows.length > 1 ? null : [rows[0][0].getTime() - 4 * HALF_DAY, rows[0][0].getTime() + 4 * HALF_DAY],
     axes: {y: {axisLabelFormatter: (value) => secondsText(value), axisLabelWidth: 74}},
     underlayCallback: drawUnderlay,
     highlightCallback: (event, x, points, row) => showPoint(row),
