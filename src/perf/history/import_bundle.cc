@@ -7,6 +7,7 @@
 
 #include "src/base/json.h"
 #include "src/perf/history/import_google_benchmark.h"
+#include "src/perf/history/import_published.h"
 #include "src/perf/history/import_verify.h"
 #include "src/perf/history/junit_reader.h"
 #include "src/perf/history/utc_time.h"
@@ -106,8 +107,11 @@ StatusOr<RunRecord> ImportText(const std::string& text, const std::string& path,
   if (json.is_object() && json.contains("works") && json.contains("linear")) {
     return ImportRoofline(text, path, facts);
   }
-  if (json.is_object() && json.contains("benchmarks")) {
+  if (json.is_object() && json.contains("benchmarks") && json["benchmarks"].is_array()) {
     return ImportGoogleBenchmark(text, path, facts);
+  }
+  if (json.is_object() && json.contains("gpu") && json.contains("compute_capability")) {
+    return ImportPublished(text, path, facts);
   }
   return InvalidArgumentError(
       fmt::format("{}: expected a report of Google Benchmark (key benchmarks), of draftmark verify "

@@ -7,7 +7,8 @@
 //     so is the conformance of verify/report.json with junit.xml; GPU, driver, CUDA, commit and date
 //     are those of the summary;
 //   any other folder: every *.json in it, each a run (one process);
-//   a file: a report of Google Benchmark, of draftmark verify or of draftmark bench roofline.
+//   a file: a report of Google Benchmark, of draftmark verify or of draftmark bench roofline, or
+//     published results (import_published.h).
 //
 // What `facts` say goes before what the files say. Errors name the file; the first one ends it, so
 // that nothing is imported by half. A program of a bundle that left no report is in the summary's

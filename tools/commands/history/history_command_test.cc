@@ -8,6 +8,7 @@
 #include "src/base/file_system.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_data.h"
 #include "src/base/test_folder.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
@@ -159,6 +160,24 @@ TEST_F(HistoryCommandTest, OneBadFileImportsNothing) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("z.json: expected a report"));
   EXPECT_FALSE(std::filesystem::exists(Database()));
+}
+
+// What the project has published itself.
+TEST_F(HistoryCommandTest, PublishedResults) {
+  const CommandResult result = Run({"import", TestData("benchmarks/results/h200_drafts.json"),
+                                    TestData("conformance/results/h200_drafts.json"),
+                                    TestData("conformance/results/h200_operations.json"),
+                                    "--commit", "c", "--time", "2026-11-30T02:24:17Z"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("published results h200_drafts.json: 6 points, 5 suites\n"),
+                    HasSubstr("published results h200_operations.json: 37 points, 19 conformance "
+                              "results\n"),
+                    HasSubstr("3 runs added")));
+  HistoryReader reader = HistoryReader::Open(Database()).value();
+  EXPECT_EQ(reader.ConformanceMatrix().value().size(), 19u);
+  EXPECT_EQ(reader.Environments().value().size(), 1u);
+  EXPECT_EQ(Run({"check"}).code, 0);
 }
 
 TEST_F(HistoryCommandTest, RebuildAndCheck) {
