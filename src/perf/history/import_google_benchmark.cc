@@ -152,7 +152,7 @@ std::string FilterOf(const std::string& name) {
   return filter + "$'";
 }
 
-Status AddTime(const BenchmarkCase& found, const Counters& counters, Point& point) {
+void AddTime(const BenchmarkCase& found, const Counters& counters, Point& point) {
   const RunValue value = RunValueOf(found.seconds);
   point.seconds = value.value;
   point.median = value.median;
@@ -166,7 +166,6 @@ Status AddTime(const BenchmarkCase& found, const Counters& counters, Point& poin
   if (taken >= 1 && taken <= kLargestExact) point.samples = static_cast<std::int64_t>(taken);
   const std::optional<double> median = counters.Median("median_seconds");
   if (median && *median > 0) point.median = median;
-  return OkStatus();
 }
 
 // Texts and numbers of the context, without those that name a host or a folder.
@@ -258,7 +257,7 @@ StatusOr<RunRecord> ImportGoogleBenchmark(std::string_view text, const std::stri
         point.failure.erase(at, in.size());
       }
     } else {
-      DM_RETURN_IF_ERROR(AddTime(found, its, point));
+      AddTime(found, its, point);
       TakeCounters(its, point);
     }
     run.points.push_back(std::move(point));
