@@ -1,0 +1,42 @@
+// Names that benchmark programs and the gate share: counters of a Google Benchmark report, and what
+// the gate tells the programs that it starts.
+//
+//   state.counters[kCyclesCounter] = cycles;           // a benchmark program
+//   found.cycles.push_back(entry.Number(kCyclesCounter));   // google_benchmark.h
+//
+// All are optional: a report of any other program of Google Benchmark has none of them, and is
+// judged by its times alone. Source of the rules: spec/statistics.md, "Shared GPUs".
+#ifndef DRAFTMARK_SRC_PERF_BENCHMARK_COUNTERS_H_
+#define DRAFTMARK_SRC_PERF_BENCHMARK_COUNTERS_H_
+
+namespace draftmark {
+
+// What real_time is in cycles of the SM clock: seconds x the clock measured meanwhile, in Hz.
+inline constexpr char kCyclesCounter[] = "cycles";
+
+// Samples that were taken for the entry, voided ones included; and how many of them are void, and
+// so are not in real_time. Above kMostVoided the case is invalid.
+inline constexpr char kSamplesCounter[] = "samples";
+inline constexpr char kVoidedCounter[] = "voided";
+inline constexpr double kMostVoided = 0.2;
+
+// Why samples are void. One sample may count in several, so their sum may be above kVoidedCounter.
+inline constexpr char kVoidedByProcesses[] = "voided_processes";  // another process was seen
+inline constexpr char kVoidedByThrottle[] = "voided_throttle";    // a throttle reason was set
+inline constexpr char kVoidedByClock[] = "voided_clock";          // the clock moved by over 2 %
+inline constexpr char kVoidedByEcc[] = "voided_ecc";              // an ECC error came up
+
+// Exact integers, compared with recorded ones and never tested.
+inline constexpr char kLaunchesCounter[] = "launches";  // kernel launches of one call or draft
+inline constexpr char kAllocationsCounter[] = "allocations";   // device allocations, likewise
+inline constexpr char kPeakBytesCounter[] = "peak_bytes";      // the ledger's most at any time
+inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark
+
+// In the environment of each program that the gate starts: a decimal number, another for each run.
+// A program that knows it runs its benchmarks in the order that ShuffledOrder (run_order.h) gives
+// and ignores --benchmark_enable_random_interleaving, whose order has no seed.
+inline constexpr char kOrderSeedVariable[] = "DRAFTMARK_ORDER_SEED";
+
+}  // namespace draftmark
+
+#endif  // DRAFTMARK_SRC_PERF_BENCHMARK_COUNTERS_H_
