@@ -84,8 +84,7 @@ BlockFacts CompareStates(const GpuState& before, const GpuState& after, const Pr
     if (others) block.other_processes = std::max(block.other_processes.value_or(0), *others);
   }
   block.memory_clock_moved = Moved(before.memory_clock_hz, after.memory_clock_hz);
-  block.ecc_grew =
-      before.ecc_errors && after.ecc_errors && *after.ecc_errors != *before.ecc_errors;
+  block.ecc_grew = before.ecc_errors && after.ecc_errors && *after.ecc_errors != *before.ecc_errors;
   return block;
 }
 
@@ -97,11 +96,11 @@ std::vector<SampleVoid> FindVoid(std::span<const SampleFacts> samples, const Blo
   const double reference = clocks.empty() ? 0 : Median(std::move(clocks));
   std::vector<SampleVoid> voids;
   for (const SampleFacts& sample : samples) {
-    voids.push_back(
-        {.processes = block.other_processes.value_or(0) > 0,
-         .throttle = (sample.throttle_reasons.value_or(0) & ~kHarmlessReasons) != 0,
-         .clock = block.memory_clock_moved || (sample.clock_hz && Moved(*sample.clock_hz, reference)),
-         .ecc = block.ecc_grew});
+    voids.push_back({.processes = block.other_processes.value_or(0) > 0,
+                     .throttle = (sample.throttle_reasons.value_or(0) & ~kHarmlessReasons) != 0,
+                     .clock = block.memory_clock_moved ||
+                              (sample.clock_hz && Moved(*sample.clock_hz, reference)),
+                     .ecc = block.ecc_grew});
   }
   return voids;
 }
