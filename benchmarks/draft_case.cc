@@ -161,8 +161,8 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   return DraftCase{.id = id.ToString(), .config = std::move(config), .shape = shape};
 }
 
-StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options) {
-  std::string path = options.catalogue;
+StatusOr<DrafterCatalogue> LoadDrafterCatalogue(const std::string& path) {
+  DrafterCatalogue catalogue = {.path = path};
   if (path.empty()) {
     const std::optional<std::string> found = FindInCheckout(
         kCatalogue,
@@ -172,14 +172,19 @@ StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options)
           "no catalogue of drafters found: run inside a checkout, or give {} with --catalogue FILE",
           kCatalogue));
     }
-    path = *found;
+    catalogue.path = *found;
   }
-  DM_ASSIGN_OR_RETURN(const Json catalogue, ReadConfigFile(path));
+  DM_ASSIGN_OR_RETURN(catalogue.json, ReadConfigFile(catalogue.path));
+  return catalogue;
+}
+
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options) {
+  DM_ASSIGN_OR_RETURN(const DrafterCatalogue catalogue, LoadDrafterCatalogue(options.catalogue));
   std::vector<std::string> drafts = options.drafts;
   if (drafts.empty()) drafts.assign(std::begin(kDefaultDrafts), std::end(kDefaultDrafts));
   std::vector<DraftCase> cases;
   for (const std::string& text : drafts) {
-    DM_ASSIGN_OR_RETURN(DraftCase parsed, ParseDraftCase(catalogue, path, text));
+    DM_ASSIGN_OR_RETURN(DraftCase parsed, ParseDraftCase(catalogue.json, catalogue.path, text));
     cases.push_back(std::move(parsed));
   }
   return cases;

@@ -50,6 +50,14 @@ std::string EntryId(std::string_view entry);
 StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& source,
                                    std::string_view text);
 
+struct DrafterCatalogue {
+  std::string path;
+  Json json = {};
+};
+// The file, or with an empty path golden/configs/drafter_configs.json of this checkout. NOT_FOUND if
+// there is none; those of the file.
+StatusOr<DrafterCatalogue> LoadDrafterCatalogue(const std::string& path);
+
 // NOT_FOUND if there is no catalogue; those of its file and of ParseDraftCase.
 StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options);
 
