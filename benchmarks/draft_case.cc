@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "benchmarks/program_options.h"
 #include "src/base/file_system.h"
 #include "src/base/find_in_checkout.h"
 #include "src/cases/case_id.h"
@@ -94,43 +95,23 @@ std::string EntryId(std::string_view entry) {
 }
 
 StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
-  constexpr std::string_view kDraft = "--draft";
-  constexpr std::string_view kFile = "--catalogue";
-  constexpr std::string_view kPath = "--path";
+  constexpr ProgramOption kOptions[] = {{"--draft", "ENTRY,gamma=N,ctx=N,new=N,nb=N"},
+                                        {"--catalogue", "FILE"},
+                                        {"--path", "fast or simple"},
+                                        {"--samples", "N"}};
+  DM_ASSIGN_OR_RETURN(const std::vector<GivenOption> given, TakeOptions(arguments, kOptions));
   DraftCaseOptions options;
-  std::vector<std::string> others;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
-    if (i == 0 || (name != kDraft && name != kFile && name != kPath)) {
-      others.push_back(argument);
-      continue;
-    }
-    std::string value;
-    if (name.size() < argument.size()) {
-      value = argument.substr(name.size() + 1);
-    } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
-    }
-    if (value.empty()) {
-      return InvalidArgumentError(fmt::format("{} needs a value: {}", name,
-                                              name == kDraft  ? "ENTRY,gamma=N,ctx=N,new=N,nb=N"
-                                              : name == kFile ? "FILE"
-                                                              : "fast or simple"));
-    }
-    if (name == kFile) {
-      options.catalogue = value;
-    } else if (name == kPath) {
-      if (value != "fast" && value != "simple") {
-        return InvalidArgumentError(
-            fmt::format("--path: expected fast or simple, found {}", value));
-      }
-      options.fast = value == "fast";
+  for (const GivenOption& option : given) {
+    if (option.name == "--catalogue") {
+      options.catalogue = option.value;
+    } else if (option.name == "--path") {
+      DM_ASSIGN_OR_RETURN(options.fast, ParseChoiceOption(option, "fast", "simple"));
+    } else if (option.name == "--samples") {
+      DM_ASSIGN_OR_RETURN(options.samples, ParseNumberOption(option, 1, kMostDraftSamples));
     } else {
-      options.drafts.push_back(value);
+      options.drafts.push_back(option.value);
     }
   }
-  arguments = std::move(others);
   return options;
 }
 

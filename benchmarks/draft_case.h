@@ -28,16 +28,19 @@ struct DraftCase {
   DraftShape shape;
 };
 
+inline constexpr std::uint64_t kMostDraftSamples = 100000;
+
 struct DraftCaseOptions {
   std::string catalogue;  // empty: golden/configs/drafter_configs.json of this checkout
   std::vector<std::string>
-      drafts;        // empty: those that are compared with PyTorch, and one of each kind
-  bool fast = true;  // CudaSessionOptions'; says nothing about which drafts
+      drafts;                   // empty: those that are compared with PyTorch, and one of each kind
+  bool fast = true;             // CudaSessionOptions'; says nothing about which drafts
+  std::uint64_t samples = 100;  // of each benchmark
 };
 
-// Takes --draft=..., --catalogue=FILE and --path=fast|simple out of the arguments, each also with its
-// value behind it, and leaves the others. INVALID_ARGUMENT for an option without its value, and for
-// another path.
+// Takes --draft=..., --catalogue=FILE, --path=fast|simple and --samples=N out of the arguments, each also with its
+// value behind it, and leaves the others. INVALID_ARGUMENT for an option without its value, another
+// path, or no number.
 StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments);
 
 // The name of an entry as in case ids: "z-lab/Qwen3.8-27B-DFlash2 (incoai)" is

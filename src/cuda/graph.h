@@ -10,6 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -27,14 +28,18 @@ class CudaGraph {
 
   Status Launch(cudaStream_t stream) const;
 
+  // Kernels of one launch; those of graphs inside it are not counted.
+  std::size_t kernels() const { return kernels_; }
+
  private:
   struct Destroy {
     void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
   };
 
-  explicit CudaGraph(cudaGraphExec_t graph) : graph_(graph) {}
+  CudaGraph(cudaGraphExec_t graph, std::size_t kernels) : graph_(graph), kernels_(kernels) {}
 
   std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> graph_;
+  std::size_t kernels_ = 0;
 };
 
 }  // namespace draftmark
