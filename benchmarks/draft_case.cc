@@ -135,11 +135,32 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   const Status read = ReadShape(keys, shape, new_rows_given);
   if (!read.ok()) return read.Annotated(option);
   if (!new_rows_given) shape.new_rows = std::min(shape.new_rows, shape.gamma);
+  return MakeDraftCase(EntryId(*entry), std::move(config), shape);
+}
+
+DraftCase MakeDraftCase(const std::string& entry_id, DrafterConfig config,
+                        const DraftShape& shape) {
   CaseId id;
-  id.subject = EntryId(*entry);
+  id.subject = entry_id;
   id.keys = {
       {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};
-  return DraftCase{.id = id.ToString(), .config = std::move(config), .shape = shape};
+  return {.id = id.ToString(), .config = std::move(config), .shape = shape};
+}
+
+std::vector<DraftCase> ContextCases(const std::vector<DraftCase>& drafts) {
+  std::vector<DraftCase> contexts;
+  for (const DraftCase& draft : drafts) {
+    // The name in "draft/NAME/...", which has no slash itself.
+    const std::size_t begin = draft.id.find('/') + 1;
+    const std::string name = draft.id.substr(begin, draft.id.find('/', begin) - begin);
+    DraftCase context = MakeDraftCase(
+        name, draft.config,
+        {.gamma = draft.shape.gamma, .context = 0, .new_rows = kContextBenchmarkRows});
+    const bool known = std::any_of(contexts.begin(), contexts.end(),
+                                   [&](const DraftCase& other) { return other.id == context.id; });
+    if (!known) contexts.push_back(std::move(context));
+  }
+  return contexts;
 }
 
 StatusOr<DrafterCatalogue> LoadDrafterCatalogue(const std::string& path) {

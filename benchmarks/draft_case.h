@@ -47,6 +47,14 @@ StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments)
 // qwen3.8-27b-dflash2.
 std::string EntryId(std::string_view entry);
 
+// `entry_id` is EntryId's.
+DraftCase MakeDraftCase(const std::string& entry_id, DrafterConfig config, const DraftShape& shape);
+
+// For each drafter among the drafts, with the block of its first one, a draft of which the precompute
+// pass is timed alone: so many new rows, no context before them, one sequence.
+inline constexpr std::uint64_t kContextBenchmarkRows = 2048;
+std::vector<DraftCase> ContextCases(const std::vector<DraftCase>& drafts);
+
 // `catalogue` is the parsed file, `source` its name. NOT_FOUND for an unknown entry, INVALID_ARGUMENT
 // for an unknown key, a number that is none or out of range, or a name of several entries; those of
 // FindRunnableEntry (src/config/drafter_entry.h): of an entry that is not to be run, and its config's.

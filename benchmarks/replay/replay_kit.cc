@@ -78,6 +78,16 @@ StatusOr<std::optional<double>> ReplayKit::Hertz(cudaStream_t stream) {
   return ClockHertz(all.first(kMostSms), all.subspan(kMostSms));
 }
 
+StatusOr<std::optional<double>> ReplayKit::ClockDuring(const std::function<Status()>& run,
+                                                       cudaStream_t stream) {
+  DM_RETURN_IF_ERROR(ReadClocks(0, stream));
+  // What `run` times may begin on an idle GPU.
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
+  DM_RETURN_IF_ERROR(run());
+  DM_RETURN_IF_ERROR(ReadClocks(1, stream));
+  return Hertz(stream);
+}
+
 StatusOr<TimedSample> ReplayKit::Sample(const Steps& steps, cudaStream_t stream) {
   DM_RETURN_IF_ERROR(ReadClocks(0, stream));
   if (steps.before) DM_RETURN_IF_ERROR(steps.before());

@@ -45,6 +45,10 @@ class ReplayKit {
   };
   StatusOr<TimedSample> Sample(const Steps& steps, cudaStream_t stream);
 
+  // SM clock from before to behind what `run` enqueues on `stream`, or has run on it.
+  StatusOr<std::optional<double>> ClockDuring(const std::function<Status()>& run,
+                                              cudaStream_t stream);
+
   // On the device; Sample fails if it is above 0 behind it.
   unsigned long long* differences() const { return differences_.As<unsigned long long>(); }
 
