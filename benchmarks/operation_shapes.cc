@@ -153,8 +153,8 @@ class Launches {
 
 class Collector {
  public:
-  // `only_new`: none of an operation that is there already.
-  Status Add(const NamedDrafter& drafter, bool only_new) {
+  // `rest`: none of an operation that is there already, but for linear layers.
+  Status Add(const NamedDrafter& drafter, bool rest) {
     StatusOr<std::vector<OperationCase>> cases = Launches(drafter.config).All();
     if (!cases.ok()) return cases.status().Annotated(drafter.id);
     const std::size_t before = shapes_.size();
@@ -163,7 +163,7 @@ class Collector {
       const bool known = std::any_of(shapes_.begin(), old, [&](const OperationShape& shape) {
         return shape.c.operation == c.operation;
       });
-      if (!only_new || !known) AddCase(std::move(c), drafter.id);
+      if (!rest || !known || c.operation->name == "linear") AddCase(std::move(c), drafter.id);
     }
     return OkStatus();
   }
@@ -220,20 +220,20 @@ StatusOr<std::vector<OperationShape>> OperationShapes(const std::vector<NamedDra
   Collector collector;
   if (suite == Suite::kAll) {
     for (const NamedDrafter& drafter : drafters) {
-      DM_RETURN_IF_ERROR(collector.Add(drafter, /*only_new=*/false));
+      DM_RETURN_IF_ERROR(collector.Add(drafter, /*rest=*/false));
     }
     return collector.InRegistryOrder();
   }
-  const auto add = [&](std::string_view id, bool only_new) -> Status {
+  const auto add = [&](std::string_view id, bool rest) -> Status {
     const auto found = std::find_if(drafters.begin(), drafters.end(),
                                     [&](const NamedDrafter& drafter) { return drafter.id == id; });
     if (found == drafters.end()) return NotFoundError(fmt::format("no drafter {}", id));
-    return collector.Add(*found, only_new);
+    return collector.Add(*found, rest);
   };
   for (const std::string_view id : kCompactDrafters) {
-    DM_RETURN_IF_ERROR(add(id, /*only_new=*/false));
+    DM_RETURN_IF_ERROR(add(id, /*rest=*/false));
   }
-  DM_RETURN_IF_ERROR(add(kCompactRest, /*only_new=*/true));
+  DM_RETURN_IF_ERROR(add(kCompactRest, /*rest=*/true));
   return collector.InRegistryOrder();
 }
 

@@ -1,11 +1,14 @@
 #include "src/cuda/graph.h"
 
+#include <atomic>
 #include <vector>
 
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark {
 namespace {
+
+std::atomic<std::uint64_t> kernels_launched = 0;
 
 StatusOr<std::size_t> CountKernels(cudaGraph_t graph) {
   std::size_t count = 0;
@@ -48,7 +51,11 @@ StatusOr<CudaGraph> CudaGraph::Capture(cudaStream_t stream,
 }
 
 Status CudaGraph::Launch(cudaStream_t stream) const {
-  return CudaStatus(cudaGraphLaunch(graph_.get(), stream), "cudaGraphLaunch");
+  DM_RETURN_IF_ERROR(CudaStatus(cudaGraphLaunch(graph_.get(), stream), "cudaGraphLaunch"));
+  kernels_launched += kernels_;
+  return OkStatus();
 }
+
+std::uint64_t CudaGraph::KernelsLaunched() { return kernels_launched; }
 
 }  // namespace draftmark

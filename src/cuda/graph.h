@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -30,6 +31,9 @@ class CudaGraph {
 
   // Kernels of one launch; those of graphs inside it are not counted.
   std::size_t kernels() const { return kernels_; }
+  // Of all graphs that this process has launched so far: what a benchmark takes the difference of,
+  // around work that owns its graphs. Thread-safe.
+  static std::uint64_t KernelsLaunched();
 
  private:
   struct Destroy {
