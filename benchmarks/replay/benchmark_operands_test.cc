@@ -52,6 +52,12 @@ TEST(BenchmarkOperands, PreparedOnesAreWhole) {
   // Row 0 and row 1 are one pattern long and a half.
   EXPECT_EQ(logits[kPatternElements].ToDouble(), logits[0].ToDouble());
   EXPECT_EQ(logits[kPatternElements + 40000].ToDouble(), logits[40000].ToDouble());
+  // Within the pattern it is what conformance has, in the row that nothing is planted in.
+  const OperandSet whole = MakeOperands(c).value();
+  const auto expected = whole.Elements<BFloat16>("logits");
+  for (std::size_t i = 0; i < 151936; ++i) {
+    ASSERT_EQ(logits[i].ToDouble(), expected[i].ToDouble()) << i;
+  }
   // Row 1 has its planted tie.
   EXPECT_EQ(logits[2 * 151936 - 1].ToDouble(), 20);
   // A table beyond the limit is a pattern all the same; the ids are prepared.
