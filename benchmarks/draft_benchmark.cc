@@ -25,11 +25,15 @@
 // median by the host's clock of a whole Propose, copies included. Device memory by purpose: memory_*,
 // SessionMemory; device_bytes is what the device lacks since before the session was opened.
 //
+// With DRAFTMARK_ORDER_SEED in the environment the benchmarks run in that seed's order
+// (src/perf/run_order.h).
+//
 // Exit code 1: a benchmark failed, also by other tokens than before; 2: the machine or the command
 // line is wrong. Too many void samples are an entry with the error "invalid: ...", and no failure.
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -38,6 +42,7 @@
 #include "benchmarks/benchmark_context.h"
 #include "benchmarks/draft_case.h"
 #include "benchmarks/draft_cost.h"
+#include "benchmarks/program_options.h"
 #include "benchmarks/quantile.h"
 #include "benchmarks/replay/replay_kit.h"
 #include "benchmarks/report_run.h"
@@ -130,6 +135,7 @@ class Program {
         whole ? UniqueBytes(c.config, c.shape) : ContextBytes(c.config, c.shape.new_rows);
     const bool cold = off && l2 > 0 && unique >= 2 * l2;
     const double bandwidth = watched_.gpu->theoretical_bytes_per_second().value_or(0);
+    // What the cache holds at the start, and what it has not yet written at the end.
     const double least = cold && bandwidth > 0 ? static_cast<double>(unique - l2) / bandwidth : 0;
     DraftWork work(*kit_, *draft, part, least);
     const std::uint64_t allocations = draft->ledger().Total(MemoryKind::kDevice).total_count;
@@ -219,6 +225,9 @@ int Main(std::vector<std::string> arguments) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
   const StatusOr<std::vector<DraftCase>> cases = FindDraftCases(*options);
   if (!cases.ok()) return Refuse(cases.status());
+  const std::vector<DraftCase> contexts = ContextCases(*cases);
+  const auto order = OrderOfRun(cases->size() + contexts.size(), std::getenv(kOrderSeedVariable));
+  if (!order.ok()) return Refuse(order.status());
   StatusOr<WatchedGpu> watched = WatchedGpu::Open();
   if (!watched.ok()) return Refuse(watched.status());
   AddBenchmarkContext(*watched);
@@ -227,9 +236,11 @@ int Main(std::vector<std::string> arguments) {
   StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
   if (!kit.ok()) return Refuse(kit.status());
   Program program(*std::move(watched), *std::move(kit), *options);
-  for (const DraftCase& c : *cases) program.Register(c, Part::kDraft);
-  const std::vector<DraftCase> contexts = ContextCases(*cases);
-  for (const DraftCase& c : contexts) program.Register(c, Part::kContext);
+  for (const std::size_t at : *order) {
+    const bool whole = at < cases->size();
+    program.Register(whole ? (*cases)[at] : contexts[at - cases->size()],
+                     whole ? Part::kDraft : Part::kContext);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return program.failed() ? 1 : 0;

@@ -28,12 +28,10 @@
 // A benchmark whose samples are void to more than a fifth is an entry with the error "invalid: ...",
 // and no failure of the program.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,7 +48,6 @@
 #include "kernels/registry/device_operations.h"
 #include "src/base/status.h"
 #include "src/perf/benchmark_counters.h"
-#include "src/perf/run_order.h"
 
 namespace draftmark {
 namespace {
@@ -68,7 +65,6 @@ struct Options {
   SamplingOptions sampling;
   TimedOperationOptions operation;
   std::string catalogue;
-  std::optional<std::uint64_t> order_seed;
 };
 
 StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
@@ -92,10 +88,6 @@ StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
     }
   }
   if (!judge.value_or(options.suite == Suite::kAll)) options.operation.most_judged_flops = 0;
-  if (const char* const seed = std::getenv(kOrderSeedVariable); seed != nullptr) {
-    DM_ASSIGN_OR_RETURN(options.order_seed,
-                        ParseNumberOption({kOrderSeedVariable, seed}, 0, UINT64_MAX));
-  }
   return options;
 }
 
@@ -202,6 +194,8 @@ int Main(std::vector<std::string> arguments) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
   const StatusOr<std::vector<OperationShape>> shapes = ShapesOf(*options);
   if (!shapes.ok()) return Refuse(shapes.status());
+  const auto order = OrderOfRun(shapes->size(), std::getenv(kOrderSeedVariable));
+  if (!order.ok()) return Refuse(order.status());
   StatusOr<WatchedGpu> watched = WatchedGpu::Open();
   if (!watched.ok()) return Refuse(watched.status());
   AddBenchmarkContext(*watched);
@@ -210,10 +204,7 @@ int Main(std::vector<std::string> arguments) {
   StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
   if (!kit.ok()) return Refuse(kit.status());
   Program program(*std::move(watched), *std::move(kit), *options);
-  std::vector<std::size_t> order(shapes->size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (options->order_seed) order = ShuffledOrder(shapes->size(), *options->order_seed);
-  for (const std::size_t at : order) program.Register((*shapes)[at]);
+  for (const std::size_t at : *order) program.Register((*shapes)[at]);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return program.failed() ? 1 : 0;

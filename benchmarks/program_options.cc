@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <system_error>
 #include <utility>
+
+#include "src/perf/benchmark_counters.h"
+#include "src/perf/run_order.h"
 
 namespace draftmark {
 
@@ -55,6 +59,17 @@ StatusOr<bool> ParseChoiceOption(const GivenOption& option, std::string_view if_
   if (option.value == if_false) return false;
   return InvalidArgumentError(
       fmt::format("{}: expected {} or {}, found {}", option.name, if_true, if_false, option.value));
+}
+
+StatusOr<std::vector<std::size_t>> OrderOfRun(std::size_t count, const char* seed) {
+  if (seed == nullptr) {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+  }
+  DM_ASSIGN_OR_RETURN(const std::uint64_t number,
+                      ParseNumberOption({kOrderSeedVariable, seed}, 0, UINT64_MAX));
+  return ShuffledOrder(count, number);
 }
 
 }  // namespace draftmark

@@ -9,6 +9,7 @@
 #ifndef DRAFTMARK_BENCHMARKS_PROGRAM_OPTIONS_H_
 #define DRAFTMARK_BENCHMARKS_PROGRAM_OPTIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,6 +42,11 @@ StatusOr<std::uint64_t> ParseNumberOption(const GivenOption& option, std::uint64
 // Which of two words a value is; INVALID_ARGUMENT names both.
 StatusOr<bool> ParseChoiceOption(const GivenOption& option, std::string_view if_true,
                                  std::string_view if_false);
+
+// In which order that many benchmarks run: that of src/perf/run_order.h for the seed in the
+// environment (kOrderSeedVariable, whose text this is), or theirs where it is null. INVALID_ARGUMENT
+// for what is no seed.
+StatusOr<std::vector<std::size_t>> OrderOfRun(std::size_t count, const char* seed);
 
 }  // namespace draftmark
 

@@ -1,6 +1,7 @@
 #include "benchmarks/program_options.h"
 
 #include "src/base/status_matchers.h"
+#include "src/perf/run_order.h"
 
 namespace draftmark {
 namespace {
@@ -48,6 +49,15 @@ TEST(ParseChoiceOption, IsOneOfTwo) {
   EXPECT_THAT(
       ParseChoiceOption({"--path", "slow"}, "fast", "simple").status(),
       StatusIs(StatusCode::kInvalidArgument, "--path: expected fast or simple, found slow"));
+}
+
+TEST(OrderOfRun, IsTheSeedsWhereThereIsOne) {
+  EXPECT_THAT(OrderOfRun(4, nullptr).value(), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(OrderOfRun(100, "12").value(), ShuffledOrder(100, 12));
+  EXPECT_NE(OrderOfRun(100, "12").value(), OrderOfRun(100, "13").value());
+  EXPECT_THAT(OrderOfRun(4, "").status(),
+              StatusIs(StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("DRAFTMARK_ORDER_SEED: expected 0 to ")));
 }
 
 }  // namespace
