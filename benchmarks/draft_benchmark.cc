@@ -217,6 +217,7 @@ int Refuse(const Status& status) {
 int Main(std::vector<std::string> arguments) {
   const StatusOr<DraftCaseOptions> options = TakeDraftOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
+  KeepOrder(std::getenv(kOrderSeedVariable), arguments);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());

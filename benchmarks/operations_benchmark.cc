@@ -186,6 +186,7 @@ StatusOr<std::vector<OperationShape>> ShapesOf(const Options& options) {
 int Main(std::vector<std::string> arguments) {
   const StatusOr<Options> options = ParseOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
+  KeepOrder(std::getenv(kOrderSeedVariable), arguments);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());

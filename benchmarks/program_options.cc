@@ -72,4 +72,9 @@ StatusOr<std::vector<std::size_t>> OrderOfRun(std::size_t count, const char* see
   return ShuffledOrder(count, number);
 }
 
+void KeepOrder(const char* seed, std::vector<std::string>& arguments) {
+  // The last of several counts.
+  if (seed != nullptr) arguments.push_back("--benchmark_enable_random_interleaving=false");
+}
+
 }  // namespace draftmark

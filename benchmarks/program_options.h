@@ -48,6 +48,10 @@ StatusOr<bool> ParseChoiceOption(const GivenOption& option, std::string_view if_
 // for what is no seed.
 StatusOr<std::vector<std::size_t>> OrderOfRun(std::size_t count, const char* seed);
 
+// With a seed, Google Benchmark must not shuffle what is in its order: whatever the arguments say of
+// --benchmark_enable_random_interleaving, it is off.
+void KeepOrder(const char* seed, std::vector<std::string>& arguments);
+
 }  // namespace draftmark
 
 #endif  // DRAFTMARK_BENCHMARKS_PROGRAM_OPTIONS_H_

@@ -60,5 +60,14 @@ TEST(OrderOfRun, IsTheSeedsWhereThereIsOne) {
                        ::testing::HasSubstr("DRAFTMARK_ORDER_SEED: expected 0 to ")));
 }
 
+TEST(KeepOrder, SwitchesShufflingOffWhereThereIsASeed) {
+  std::vector<std::string> arguments = {"program", "--benchmark_enable_random_interleaving=true"};
+  KeepOrder(nullptr, arguments);
+  EXPECT_EQ(arguments.size(), 2u);
+  KeepOrder("1", arguments);
+  ASSERT_EQ(arguments.size(), 3u);
+  EXPECT_EQ(arguments.back(), "--benchmark_enable_random_interleaving=false");
+}
+
 }  // namespace
 }  // namespace draftmark
