@@ -23,7 +23,8 @@
 // L2 cache, so that nothing is left of the run before. Beside them, milliseconds: queued_ms, the
 // median where the host is ahead, so the GPU's work without the wait for a launch; propose_ms, the
 // median by the host's clock of a whole Propose, copies included. Device memory by purpose: memory_*,
-// SessionMemory; device_bytes is what the device lacks since before the session was opened.
+// SessionMemory; device_taken_bytes is what the device lacks since before the session was opened, which
+// for the first draft of a process includes code that was loaded, and so is no exact count.
 //
 // With DRAFTMARK_ORDER_SEED in the environment the benchmarks run in that seed's order
 // (src/perf/run_order.h).
@@ -123,6 +124,18 @@ class Program {
   bool failed() const { return failed_; }
 
  private:
+  // What a draft, or its context, must read and compute.
+  CallCost CostOf(const DraftCase& c, Part part) const {
+    const bool whole = part == Part::kDraft;
+    const std::uint64_t bytes =
+        whole ? FloorBytes(c.config, c.shape).total() : ContextBytes(c.config, c.shape.new_rows);
+    return {
+        .bytes = static_cast<double>(bytes),
+        .flops = whole ? DraftFlops(c.config, c.shape) : ContextFlops(c.config, c.shape.new_rows),
+        .copy_bytes_per_second = watched_.gpu->copy_bytes_per_second(),
+        .peak_flops_per_second = watched_.gpu->peak_flops_per_second()};
+  }
+
   Status Measure(const DraftCase& c, Part part, benchmark::State& state) {
     const bool whole = part == Part::kDraft;
     DM_ASSIGN_OR_RETURN(const std::uint64_t free_before, FreeDeviceBytes());
@@ -136,55 +149,52 @@ class Program {
     const bool cold = off && l2 > 0 && unique >= 2 * l2;
     const double bandwidth = watched_.gpu->theoretical_bytes_per_second().value_or(0);
     // What the cache holds at the start, and what it has not yet written at the end.
-    const double least = cold && bandwidth > 0 ? static_cast<double>(unique - l2) / bandwidth : 0;
+    const double least =
+        cold && bandwidth > 0 ? static_cast<double>(unique - 2 * l2) / bandwidth : 0;
     DraftWork work(*kit_, *draft, part, least);
     const std::uint64_t allocations = draft->ledger().Total(MemoryKind::kDevice).total_count;
     const StatusOr<SampledRun> run =
         TakeSamples(work, *watched_.monitor, watched_.watch, {.samples = samples_, .warm_ups = 10});
-    const std::uint64_t floor_bytes =
-        whole ? FloorBytes(c.config, c.shape).total() : ContextBytes(c.config, c.shape.new_rows);
-    const CallCost cost = {
-        .bytes = static_cast<double>(floor_bytes),
-        .flops = whole ? DraftFlops(c.config, c.shape) : ContextFlops(c.config, c.shape.new_rows),
-        .copy_bytes_per_second = watched_.gpu->copy_bytes_per_second(),
-        .peak_flops_per_second = watched_.gpu->peak_flops_per_second()};
-    if (!ReportRun(run, cost, state)) failed_ = true;
+    if (!ReportRun(run, CostOf(c, part), state)) failed_ = true;
     state.SetLabel(c.id);  // the name has Google Benchmark's remarks behind it
     if (!run.ok() || !run->invalid.empty()) return OkStatus();
     benchmark::UserCounters& counters = state.counters;
-    const auto count = [&](const char* name, std::uint64_t value) {
-      counters[name] = static_cast<double>(value);
-    };
-    count(kColdCounter, cold ? 1 : 0);
-    count(kReuseBytesCounter, unique);
-    count(kTwiceL2Counter, 2 * l2);
-    const LedgerAccount account = draft->ledger().Total(MemoryKind::kDevice);
-    count(kAllocationsCounter, account.total_count - allocations);
-    count(kPeakBytesCounter, account.peak_bytes);
+    Count(counters, kColdCounter, cold ? 1 : 0);
+    Count(counters, kReuseBytesCounter, unique);
+    Count(counters, kTwiceL2Counter, 2 * l2);
+    Count(counters, kAllocationsCounter,
+          draft->ledger().Total(MemoryKind::kDevice).total_count - allocations);
+    DM_RETURN_IF_ERROR(CountMemory(*draft, free_before, counters));
+    return whole ? CountWhole(c, *draft, counters) : OkStatus();
+  }
+
+  static void Count(benchmark::UserCounters& counters, const char* name, std::uint64_t value) {
+    counters[name] = static_cast<double>(value);
+  }
+
+  static Status CountMemory(const SteadyDraft& draft, std::uint64_t free_before,
+                            benchmark::UserCounters& counters) {
+    Count(counters, kPeakBytesCounter, draft.ledger().Total(MemoryKind::kDevice).peak_bytes);
     DM_ASSIGN_OR_RETURN(const std::uint64_t free_now, FreeDeviceBytes());
-    count(kDeviceBytesCounter, free_before > free_now ? free_before - free_now : 0);
-    CountMemory(draft->memory(), counters);
-    if (!whole) return OkStatus();
+    Count(counters, "device_taken_bytes", free_before > free_now ? free_before - free_now : 0);
+    const kernels::SessionMemory memory = draft.memory();
+    Count(counters, "memory_weights", memory.weights);
+    Count(counters, "memory_cache", memory.cache);
+    Count(counters, "memory_scratch", memory.scratch);
+    Count(counters, "memory_workspace", memory.workspace);
+    return OkStatus();
+  }
+
+  static Status CountWhole(const DraftCase& c, SteadyDraft& draft,
+                           benchmark::UserCounters& counters) {
     // All launches of a draft in its steady state are those of its graphs.
     const std::uint64_t launched = CudaGraph::KernelsLaunched();
-    DM_RETURN_IF_ERROR(draft->RunGraph().status());
-    count(kLaunchesCounter, CudaGraph::KernelsLaunched() - launched);
-    return CountBeside(c, *draft, counters);
-  }
-
-  static void CountMemory(const kernels::SessionMemory& memory, benchmark::UserCounters& counters) {
-    counters["memory_weights"] = static_cast<double>(memory.weights);
-    counters["memory_cache"] = static_cast<double>(memory.cache);
-    counters["memory_scratch"] = static_cast<double>(memory.scratch);
-    counters["memory_workspace"] = static_cast<double>(memory.workspace);
-  }
-
-  static Status CountBeside(const DraftCase& c, SteadyDraft& draft,
-                            benchmark::UserCounters& counters) {
+    DM_RETURN_IF_ERROR(draft.RunGraph().status());
+    Count(counters, kLaunchesCounter, CudaGraph::KernelsLaunched() - launched);
     DM_ASSIGN_OR_RETURN(const DraftTimes times, draft.Measure(kBesideRuns));
     counters["queued_ms"] = Quantile(times.queued, 0.5);
     counters["propose_ms"] = Quantile(times.propose, 0.5);
-    counters["second_read_bytes"] = static_cast<double>(SecondReadBytes(c.config, c.shape));
+    Count(counters, "second_read_bytes", SecondReadBytes(c.config, c.shape));
     return OkStatus();
   }
 
