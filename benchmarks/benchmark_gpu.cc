@@ -47,6 +47,9 @@ StatusOr<std::unique_ptr<BenchmarkGpu>> BenchmarkGpu::Create() {
   gpu->theoretical_bytes_per_second_ =
       TheoreticalBytesPerSecond(Attribute(cudaDevAttrMemoryClockRate, device),
                                 Attribute(cudaDevAttrGlobalMemoryBusWidth, device));
+  gpu->peak_flops_per_second_ =
+      PeakBf16FlopsPerSecond(gpu->info_.compute_major, gpu->info_.compute_minor,
+                             gpu->info_.sm_count, Attribute(cudaDevAttrClockRate, device));
   gpu->driver_release_ = DriverRelease();
   if (const StatusOr<CublasLtFunctions> library = LoadCublasLt(); library.ok()) {
     gpu->cublaslt_version_ = library->version;
@@ -67,6 +70,18 @@ Status BenchmarkGpu::ResetPersistingL2() {
   DM_RETURN_IF_ERROR(unless_unsupported(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0),
                                         "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize)"));
   return unless_unsupported(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+}
+
+StatusOr<bool> BenchmarkGpu::PersistingL2IsOff() {
+  DM_RETURN_IF_ERROR(ResetPersistingL2());
+  std::size_t bytes = 0;
+  const cudaError_t error = cudaDeviceGetLimit(&bytes, cudaLimitPersistingL2CacheSize);
+  if (error == cudaErrorNotSupported || error == cudaErrorUnsupportedLimit) {
+    (void)cudaGetLastError();
+    return true;
+  }
+  DM_RETURN_IF_ERROR(CudaStatus(error, "cudaDeviceGetLimit(cudaLimitPersistingL2CacheSize)"));
+  return bytes == 0;
 }
 
 Status BenchmarkGpu::MeasureCopies() {

@@ -2,7 +2,6 @@
 // copies, and how fast its memory could be at most.
 //
 //   DM_ASSIGN_OR_RETURN(const auto gpu, BenchmarkGpu::Create());
-//   AddBenchmarkContext(*gpu);   // benchmark_context.h: of Google Benchmark's report
 //   DM_RETURN_IF_ERROR(gpu->ResetPersistingL2());
 //   gpu->Seconds([&] { return graph.Launch(gpu->stream().get()); });
 //
@@ -31,6 +30,9 @@ class BenchmarkGpu {
   // Nothing is kept in the L2 cache by request: what an earlier measurement asked for must not make
   // a later one warm. Does nothing on devices that cannot keep anything.
   Status ResetPersistingL2();
+  // The same, and whether the driver says that no room is set aside any more (true where it cannot
+  // set any aside): what a benchmark asks before it calls its operands cold.
+  StatusOr<bool> PersistingL2IsOff();
 
   // Seconds on the GPU that `enqueue` takes.
   template <typename F>
@@ -53,6 +55,8 @@ class BenchmarkGpu {
   std::optional<double> theoretical_bytes_per_second() const {
     return theoretical_bytes_per_second_;
   }
+  // BF16 products of the tensor cores at the highest clock; absent where this is not written down.
+  std::optional<double> peak_flops_per_second() const { return peak_flops_per_second_; }
   // The release of the kernel's driver, which CUDA does not tell: "580.159.04", or "unknown".
   const std::string& driver_release() const { return driver_release_; }
   // 130102 is 13.1.2; 0 if unknown.
@@ -77,6 +81,7 @@ class BenchmarkGpu {
   const std::unique_ptr<CublasLt> cublaslt_;
   double copy_bytes_per_second_ = 0;
   std::optional<double> theoretical_bytes_per_second_;
+  std::optional<double> peak_flops_per_second_;
   std::string driver_release_;
   std::size_t cublaslt_version_ = 0;
 };

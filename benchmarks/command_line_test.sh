@@ -8,6 +8,10 @@ for option in '--draft=ENTRY,gamma=N,ctx=N,new=N,nb=N' '--catalogue=FILE' '--pat
   "$1" --help | grep -q -F -e "$option" || fail "the help lacks $option"
 done
 
+for option in '--suite=all|compact' '--cache=cold|warm' '--samples=N' '--judge=on|off' '--benchmark_filter'; do
+  "$2" --help | grep -q -F -e "$option" || fail "the help of operations_benchmark lacks $option"
+done
+
 # refuses TEXT PROGRAM ARGUMENTS...: exit code 2 and one line with the program's name in front.
 refuses() {
   text=$1
@@ -21,12 +25,22 @@ refuses '--draft=qwen3-4b-dflash-b16,nb: "nb" is not of the form key=number' "$1
 refuses '--draft needs a value' "$1" --draft
 refuses '--path: expected fast or simple, found slow' "$1" --path=slow
 refuses '--path needs a value' "$1" --path=
+refuses '--samples: expected 1 to 100000, found 0' "$1" --samples=0
+refuses '--suite: expected all or compact, found some' "$2" --suite some
+refuses '--cache needs a value: cold or warm' "$2" --cache
+refuses '--samples: expected 1 to 100000, found 3x' "$2" --samples=3x
+refuses '--judge: expected on or off, found 1' "$2" --judge=1
+refuses 'cannot open none.json: ' "$2" --catalogue=none.json
+DRAFTMARK_ORDER_SEED=first
+export DRAFTMARK_ORDER_SEED
+refuses "DRAFTMARK_ORDER_SEED: expected 0 to " "$2"
+unset DRAFTMARK_ORDER_SEED
 CUDA_VISIBLE_DEVICES=-1
 export CUDA_VISIBLE_DEVICES
 refuses '' "$1"
 refuses 'no usable CUDA device: ' "$1" --path=simple
 refuses 'no usable CUDA device: ' "$1" --path fast
-refuses '' "$2"
+refuses 'no usable CUDA device: ' "$2" --suite=compact --samples 5
 ! grep -q UNAVAILABLE "$TEST_TMPDIR/stderr" || fail "a code of the program's stands before its sentence"
 
 [ "$failures" = 0 ]

@@ -1,5 +1,5 @@
 // How long whole drafts take on the GPU, against what their bytes would take at the copy bandwidth
-// of the same GPU in the same process.
+// of the same GPU in the same process; and the precompute of a long context.
 //
 //   bazel run //benchmarks:draft_benchmark -- --benchmark_format=json
 //   bazel run //benchmarks:draft_benchmark -- --draft=qwen3-4b-dflash-b16,ctx=8192,nb=4
@@ -7,71 +7,203 @@
 // --draft=ENTRY,gamma=N,ctx=N,new=N,nb=N (any number of them) replaces the default drafts;
 // --catalogue FILE is where entries are looked up (draft_case.h). --path=simple times the kernels
 // that run on every architecture, without streaming chains (CudaSessionOptions::fast); the report's
-// context says which path it was.
+// context says which path it was. --samples=N: clean samples of each benchmark, default 100.
 //
-// A benchmark is one draft in its steady state (steady_draft.h), run kRuns times in each of three
-// ways. Its time is the median of the graph between two events on a GPU that was idle before: the
-// unit that pytorch_baseline.py times, precompute of the new rows, block and tail. Google
-// Benchmark's CPU time and iterations say nothing here. A run reads gigabytes, so nothing that it
-// needs is left in the L2 cache from the run before.
+// A benchmark is one draft in its steady state (steady_draft.h). A sample is the graph between two
+// events on a GPU that was idle before: the unit that pytorch_baseline.py times, precompute of the
+// new rows, block and tail; its tokens must be those of the first propose. An entry of the report is
+// one run of samples: real_time is their trimmed mean (run_value.h), so --benchmark_repetitions makes
+// further runs, and --benchmark_min_time says nothing.
 //
-// Counters, milliseconds: min_ms and p90_ms of the same runs; queued_ms, the median where the host
-// is ahead, so the GPU's work without the wait for a launch; propose_ms, the median by the host's
-// clock of a whole Propose, copies included; floor_ms, floor_bytes at the copy bandwidth (bytes read
-// and written together). ratio_to_floor is the benchmark's time over floor_ms. Bytes and
-// operations: draft_cost.h. Device memory by purpose: memory_*, SessionMemory.
+// For each drafter there is one more, named .../part:context: the precompute passes of 2048 new rows
+// alone, with the copies of their inputs.
+//
+// Counters: those of src/perf/benchmark_counters.h, where bytes are FloorBytes (draft_cost.h) and
+// floor_share is the floor at the copy bandwidth over the time; cold is 1 where a draft reads twice the
+// L2 cache, so that nothing is left of the run before. Beside them, milliseconds: queued_ms, the
+// median where the host is ahead, so the GPU's work without the wait for a launch; propose_ms, the
+// median by the host's clock of a whole Propose, copies included. Device memory by purpose: memory_*,
+// SessionMemory; device_taken_bytes is what the device lacks since before the session was opened, which
+// for the first draft of a process includes code that was loaded, and so is no exact count.
+//
+// With DRAFTMARK_ORDER_SEED in the environment the benchmarks run in that seed's order
+// (src/perf/run_order.h).
 //
 // Exit code 1: a benchmark failed, also by other tokens than before; 2: the machine or the command
-// line is wrong.
+// line is wrong. Too many void samples are an entry with the error "invalid: ...", and no failure.
 #include <benchmark/benchmark.h>
+#include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "benchmarks/benchmark_context.h"
-#include "benchmarks/benchmark_gpu.h"
 #include "benchmarks/draft_case.h"
 #include "benchmarks/draft_cost.h"
+#include "benchmarks/program_options.h"
 #include "benchmarks/quantile.h"
+#include "benchmarks/replay/replay_kit.h"
+#include "benchmarks/report_run.h"
 #include "benchmarks/steady_draft.h"
+#include "benchmarks/watched_gpu.h"
 #include "kernels/draft/cuda_session.h"
 #include "src/base/status.h"
+#include "src/cuda/cuda_status.h"
+#include "src/cuda/graph.h"
+#include "src/perf/benchmark_counters.h"
 
 namespace draftmark {
 namespace {
 
-constexpr std::size_t kRuns = 100;
+// Of the two series that have no void samples and no verdict.
+constexpr std::size_t kBesideRuns = 30;
 
-Status Measure(BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& session,
-               benchmark::State& state) {
-  DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft, SteadyDraft::Open(gpu, c, session));
-  DM_ASSIGN_OR_RETURN(const DraftTimes times, draft->Measure(kRuns));
-  const double graph_ms = Quantile(times.graph, 0.5);
-  for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(graph_ms / 1e3);
+enum class Part { kDraft, kContext };
 
-  state.SetLabel(c.id);  // the name has Google Benchmark's remarks behind it
-  const auto floor_bytes = static_cast<double>(FloorBytes(c.config, c.shape).total());
-  const double floor_ms = floor_bytes / gpu.copy_bytes_per_second() * 1e3;
-  const kernels::SessionMemory memory = draft->memory();
-  benchmark::UserCounters& counters = state.counters;
-  counters["min_ms"] = times.graph.front();
-  counters["p90_ms"] = Quantile(times.graph, 0.9);
-  counters["queued_ms"] = Quantile(times.queued, 0.5);
-  counters["propose_ms"] = Quantile(times.propose, 0.5);
-  counters["floor_ms"] = floor_ms;
-  counters["ratio_to_floor"] = graph_ms / floor_ms;
-  counters["floor_bytes"] = floor_bytes;
-  counters["second_read_bytes"] = static_cast<double>(SecondReadBytes(c.config, c.shape));
-  counters["flops"] = DraftFlops(c.config, c.shape);
-  counters["runs"] = static_cast<double>(kRuns);
-  counters["memory_weights"] = static_cast<double>(memory.weights);
-  counters["memory_cache"] = static_cast<double>(memory.cache);
-  counters["memory_scratch"] = static_cast<double>(memory.scratch);
-  counters["memory_workspace"] = static_cast<double>(memory.workspace);
-  return OkStatus();
+// A draft, or its context, as samples.
+class DraftWork final : public TimedWork {
+ public:
+  DraftWork(ReplayKit& kit, SteadyDraft& draft, Part part, double least_seconds)
+      : kit_(kit), draft_(draft), part_(part), least_seconds_(least_seconds) {}
+
+  StatusOr<TimedSample> Run() override {
+    TimedSample sample;
+    DM_ASSIGN_OR_RETURN(sample.clock_hz, kit_.ClockDuring(
+                                             [&]() -> Status {
+                                               DM_ASSIGN_OR_RETURN(const double milliseconds,
+                                                                   RunOnce());
+                                               sample.seconds = milliseconds / 1e3;
+                                               return OkStatus();
+                                             },
+                                             draft_.stream()));
+    return sample;
+  }
+  double LeastSeconds() const override { return least_seconds_; }
+
+ private:
+  StatusOr<double> RunOnce() {
+    return part_ == Part::kDraft ? draft_.RunGraph() : draft_.RunContext();
+  }
+
+  ReplayKit& kit_;
+  SteadyDraft& draft_;
+  const Part part_;
+  const double least_seconds_;
+};
+
+StatusOr<std::uint64_t> FreeDeviceBytes() {
+  std::size_t free_bytes = 0, all_bytes = 0;
+  DM_RETURN_IF_ERROR(CudaStatus(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo"));
+  return std::uint64_t{free_bytes};
 }
+
+class Program {
+ public:
+  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, const DraftCaseOptions& options)
+      : watched_(std::move(watched)), kit_(std::move(kit)), samples_(options.samples) {
+    session_.fast = options.fast;
+  }
+
+  void Register(const DraftCase& c, Part part) {
+    const std::string name = c.id + (part == Part::kContext ? "/part:context" : "");
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [this, &c, part](benchmark::State& state) {
+                                   const Status status = Measure(c, part, state);
+                                   if (status.ok()) return;
+                                   failed_ = true;
+                                   state.SkipWithError(status.message().c_str());
+                                 })
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
+  }
+
+  bool failed() const { return failed_; }
+
+ private:
+  // What a draft, or its context, must read and compute.
+  CallCost CostOf(const DraftCase& c, Part part) const {
+    const bool whole = part == Part::kDraft;
+    const std::uint64_t bytes =
+        whole ? FloorBytes(c.config, c.shape).total() : ContextBytes(c.config, c.shape.new_rows);
+    return {
+        .bytes = static_cast<double>(bytes),
+        .flops = whole ? DraftFlops(c.config, c.shape) : ContextFlops(c.config, c.shape.new_rows),
+        .copy_bytes_per_second = watched_.gpu->copy_bytes_per_second(),
+        .peak_flops_per_second = watched_.gpu->peak_flops_per_second()};
+  }
+
+  Status Measure(const DraftCase& c, Part part, benchmark::State& state) {
+    const bool whole = part == Part::kDraft;
+    DM_ASSIGN_OR_RETURN(const std::uint64_t free_before, FreeDeviceBytes());
+    DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft,
+                        whole ? SteadyDraft::Open(*watched_.gpu, c, session_)
+                              : SteadyDraft::OpenForContext(*watched_.gpu, c, session_));
+    DM_ASSIGN_OR_RETURN(const bool off, watched_.gpu->PersistingL2IsOff());
+    const auto l2 = static_cast<std::uint64_t>(watched_.gpu->info().l2_bytes);
+    const std::uint64_t unique =
+        whole ? UniqueBytes(c.config, c.shape) : ContextBytes(c.config, c.shape.new_rows);
+    const bool cold = off && l2 > 0 && unique >= 2 * l2;
+    const double bandwidth = watched_.gpu->theoretical_bytes_per_second().value_or(0);
+    // What the cache holds at the start, and what it has not yet written at the end.
+    const double least =
+        cold && bandwidth > 0 ? static_cast<double>(unique - 2 * l2) / bandwidth : 0;
+    DraftWork work(*kit_, *draft, part, least);
+    const std::uint64_t allocations = draft->ledger().Total(MemoryKind::kDevice).total_count;
+    const StatusOr<SampledRun> run =
+        TakeSamples(work, *watched_.monitor, watched_.watch, {.samples = samples_, .warm_ups = 10});
+    if (!ReportRun(run, CostOf(c, part), state)) failed_ = true;
+    state.SetLabel(c.id);  // the name has Google Benchmark's remarks behind it
+    if (!run.ok() || !run->invalid.empty()) return OkStatus();
+    benchmark::UserCounters& counters = state.counters;
+    Count(counters, kColdCounter, cold ? 1 : 0);
+    Count(counters, kReuseBytesCounter, unique);
+    Count(counters, kTwiceL2Counter, 2 * l2);
+    Count(counters, kAllocationsCounter,
+          draft->ledger().Total(MemoryKind::kDevice).total_count - allocations);
+    DM_RETURN_IF_ERROR(CountMemory(*draft, free_before, counters));
+    return whole ? CountWhole(c, *draft, counters) : OkStatus();
+  }
+
+  static void Count(benchmark::UserCounters& counters, const char* name, std::uint64_t value) {
+    counters[name] = static_cast<double>(value);
+  }
+
+  static Status CountMemory(const SteadyDraft& draft, std::uint64_t free_before,
+                            benchmark::UserCounters& counters) {
+    Count(counters, kPeakBytesCounter, draft.ledger().Total(MemoryKind::kDevice).peak_bytes);
+    DM_ASSIGN_OR_RETURN(const std::uint64_t free_now, FreeDeviceBytes());
+    Count(counters, "device_taken_bytes", free_before > free_now ? free_before - free_now : 0);
+    const kernels::SessionMemory memory = draft.memory();
+    Count(counters, "memory_weights", memory.weights);
+    Count(counters, "memory_cache", memory.cache);
+    Count(counters, "memory_scratch", memory.scratch);
+    Count(counters, "memory_workspace", memory.workspace);
+    return OkStatus();
+  }
+
+  static Status CountWhole(const DraftCase& c, SteadyDraft& draft,
+                           benchmark::UserCounters& counters) {
+    // All launches of a draft in its steady state are those of its graphs.
+    const std::uint64_t launched = CudaGraph::KernelsLaunched();
+    DM_RETURN_IF_ERROR(draft.RunGraph().status());
+    Count(counters, kLaunchesCounter, CudaGraph::KernelsLaunched() - launched);
+    DM_ASSIGN_OR_RETURN(const DraftTimes times, draft.Measure(kBesideRuns));
+    counters["queued_ms"] = Quantile(times.queued, 0.5);
+    counters["propose_ms"] = Quantile(times.propose, 0.5);
+    Count(counters, "second_read_bytes", SecondReadBytes(c.config, c.shape));
+    return OkStatus();
+  }
+
+  WatchedGpu watched_;
+  std::unique_ptr<ReplayKit> kit_;
+  const std::size_t samples_;
+  kernels::CudaSessionOptions session_;
+  bool failed_ = false;
+};
 
 void PrintHelp() {
   std::cout << "draft_benchmark [--draft=ENTRY,gamma=N,ctx=N,new=N,nb=N]...\n"
@@ -81,7 +213,8 @@ void PrintHelp() {
                "          [--catalogue=FILE] where entries are looked up; default: "
                "golden/configs/drafter_configs.json\n"
                "          [--path=fast|simple] streaming chains where they fit, or one kernel for "
-               "each step; default: fast\n";
+               "each step; default: fast\n"
+               "          [--samples=N] clean samples of each benchmark; default: 100\n";
   benchmark::PrintDefaultHelp();
 }
 
@@ -94,6 +227,7 @@ int Refuse(const Status& status) {
 int Main(std::vector<std::string> arguments) {
   const StatusOr<DraftCaseOptions> options = TakeDraftOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
+  KeepOrder(std::getenv(kOrderSeedVariable), arguments);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
@@ -102,28 +236,25 @@ int Main(std::vector<std::string> arguments) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
   const StatusOr<std::vector<DraftCase>> cases = FindDraftCases(*options);
   if (!cases.ok()) return Refuse(cases.status());
-  const StatusOr<std::unique_ptr<BenchmarkGpu>> gpu = BenchmarkGpu::Create();
-  if (!gpu.ok()) return Refuse(gpu.status());
-  AddBenchmarkContext(**gpu);
+  const std::vector<DraftCase> contexts = ContextCases(*cases);
+  const auto order = OrderOfRun(cases->size() + contexts.size(), std::getenv(kOrderSeedVariable));
+  if (!order.ok()) return Refuse(order.status());
+  StatusOr<WatchedGpu> watched = WatchedGpu::Open();
+  if (!watched.ok()) return Refuse(watched.status());
+  AddBenchmarkContext(*watched);
   benchmark::AddCustomContext("path", options->fast ? "fast" : "simple");
-  kernels::CudaSessionOptions session;
-  session.fast = options->fast;
-  bool failed = false;
-  for (const DraftCase& c : *cases) {
-    benchmark::RegisterBenchmark(c.id.c_str(),
-                                 [&gpu, &c, &session, &failed](benchmark::State& state) {
-                                   const Status status = Measure(**gpu, c, session, state);
-                                   if (status.ok()) return;
-                                   failed = true;
-                                   state.SkipWithError(status.ToString().c_str());
-                                 })
-        ->UseManualTime()
-        ->Iterations(1)
-        ->Unit(benchmark::kMillisecond);
+  benchmark::AddCustomContext("samples", std::to_string(options->samples));
+  StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
+  if (!kit.ok()) return Refuse(kit.status());
+  Program program(*std::move(watched), *std::move(kit), *options);
+  for (const std::size_t at : *order) {
+    const bool whole = at < cases->size();
+    program.Register(whole ? (*cases)[at] : contexts[at - cases->size()],
+                     whole ? Part::kDraft : Part::kContext);
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return failed ? 1 : 0;
+  return program.failed() ? 1 : 0;
 }
 
 }  // namespace

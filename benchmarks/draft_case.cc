@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "benchmarks/program_options.h"
 #include "src/base/file_system.h"
 #include "src/base/find_in_checkout.h"
 #include "src/cases/case_id.h"
@@ -94,43 +95,23 @@ std::string EntryId(std::string_view entry) {
 }
 
 StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments) {
-  constexpr std::string_view kDraft = "--draft";
-  constexpr std::string_view kFile = "--catalogue";
-  constexpr std::string_view kPath = "--path";
+  constexpr ProgramOption kOptions[] = {{"--draft", "ENTRY,gamma=N,ctx=N,new=N,nb=N"},
+                                        {"--catalogue", "FILE"},
+                                        {"--path", "fast or simple"},
+                                        {"--samples", "N"}};
+  DM_ASSIGN_OR_RETURN(const std::vector<GivenOption> given, TakeOptions(arguments, kOptions));
   DraftCaseOptions options;
-  std::vector<std::string> others;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
-    if (i == 0 || (name != kDraft && name != kFile && name != kPath)) {
-      others.push_back(argument);
-      continue;
-    }
-    std::string value;
-    if (name.size() < argument.size()) {
-      value = argument.substr(name.size() + 1);
-    } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
-    }
-    if (value.empty()) {
-      return InvalidArgumentError(fmt::format("{} needs a value: {}", name,
-                                              name == kDraft  ? "ENTRY,gamma=N,ctx=N,new=N,nb=N"
-                                              : name == kFile ? "FILE"
-                                                              : "fast or simple"));
-    }
-    if (name == kFile) {
-      options.catalogue = value;
-    } else if (name == kPath) {
-      if (value != "fast" && value != "simple") {
-        return InvalidArgumentError(
-            fmt::format("--path: expected fast or simple, found {}", value));
-      }
-      options.fast = value == "fast";
+  for (const GivenOption& option : given) {
+    if (option.name == "--catalogue") {
+      options.catalogue = option.value;
+    } else if (option.name == "--path") {
+      DM_ASSIGN_OR_RETURN(options.fast, ParseChoiceOption(option, "fast", "simple"));
+    } else if (option.name == "--samples") {
+      DM_ASSIGN_OR_RETURN(options.samples, ParseNumberOption(option, 1, kMostDraftSamples));
     } else {
-      options.drafts.push_back(value);
+      options.drafts.push_back(option.value);
     }
   }
-  arguments = std::move(others);
   return options;
 }
 
@@ -154,15 +135,36 @@ StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& sou
   const Status read = ReadShape(keys, shape, new_rows_given);
   if (!read.ok()) return read.Annotated(option);
   if (!new_rows_given) shape.new_rows = std::min(shape.new_rows, shape.gamma);
-  CaseId id;
-  id.subject = EntryId(*entry);
-  id.keys = {
-      {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};
-  return DraftCase{.id = id.ToString(), .config = std::move(config), .shape = shape};
+  return MakeDraftCase(EntryId(*entry), std::move(config), shape);
 }
 
-StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options) {
-  std::string path = options.catalogue;
+DraftCase MakeDraftCase(const std::string& entry_id, DrafterConfig config,
+                        const DraftShape& shape) {
+  CaseId id;
+  id.subject = entry_id;
+  id.keys = {
+      {"gamma", shape.gamma}, {"ctx", shape.context}, {"new", shape.new_rows}, {"nb", shape.bands}};
+  return {.id = id.ToString(), .config = std::move(config), .shape = shape};
+}
+
+std::vector<DraftCase> ContextCases(const std::vector<DraftCase>& drafts) {
+  std::vector<DraftCase> contexts;
+  for (const DraftCase& draft : drafts) {
+    // The name in "draft/NAME/...", which has no slash itself.
+    const std::size_t begin = draft.id.find('/') + 1;
+    const std::string name = draft.id.substr(begin, draft.id.find('/', begin) - begin);
+    DraftCase context = MakeDraftCase(
+        name, draft.config,
+        {.gamma = draft.shape.gamma, .context = 0, .new_rows = kContextBenchmarkRows});
+    const bool known = std::any_of(contexts.begin(), contexts.end(),
+                                   [&](const DraftCase& other) { return other.id == context.id; });
+    if (!known) contexts.push_back(std::move(context));
+  }
+  return contexts;
+}
+
+StatusOr<DrafterCatalogue> LoadDrafterCatalogue(const std::string& path) {
+  DrafterCatalogue catalogue = {.path = path};
   if (path.empty()) {
     const std::optional<std::string> found = FindInCheckout(
         kCatalogue,
@@ -172,14 +174,19 @@ StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options)
           "no catalogue of drafters found: run inside a checkout, or give {} with --catalogue FILE",
           kCatalogue));
     }
-    path = *found;
+    catalogue.path = *found;
   }
-  DM_ASSIGN_OR_RETURN(const Json catalogue, ReadConfigFile(path));
+  DM_ASSIGN_OR_RETURN(catalogue.json, ReadConfigFile(catalogue.path));
+  return catalogue;
+}
+
+StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options) {
+  DM_ASSIGN_OR_RETURN(const DrafterCatalogue catalogue, LoadDrafterCatalogue(options.catalogue));
   std::vector<std::string> drafts = options.drafts;
   if (drafts.empty()) drafts.assign(std::begin(kDefaultDrafts), std::end(kDefaultDrafts));
   std::vector<DraftCase> cases;
   for (const std::string& text : drafts) {
-    DM_ASSIGN_OR_RETURN(DraftCase parsed, ParseDraftCase(catalogue, path, text));
+    DM_ASSIGN_OR_RETURN(DraftCase parsed, ParseDraftCase(catalogue.json, catalogue.path, text));
     cases.push_back(std::move(parsed));
   }
   return cases;

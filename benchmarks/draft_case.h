@@ -28,27 +28,46 @@ struct DraftCase {
   DraftShape shape;
 };
 
+inline constexpr std::uint64_t kMostDraftSamples = 100000;
+
 struct DraftCaseOptions {
   std::string catalogue;  // empty: golden/configs/drafter_configs.json of this checkout
   std::vector<std::string>
-      drafts;        // empty: those that are compared with PyTorch, and one of each kind
-  bool fast = true;  // CudaSessionOptions'; says nothing about which drafts
+      drafts;                   // empty: those that are compared with PyTorch, and one of each kind
+  bool fast = true;             // CudaSessionOptions'; says nothing about which drafts
+  std::uint64_t samples = 100;  // of each benchmark
 };
 
-// Takes --draft=..., --catalogue=FILE and --path=fast|simple out of the arguments, each also with its
-// value behind it, and leaves the others. INVALID_ARGUMENT for an option without its value, and for
-// another path.
+// Takes --draft=..., --catalogue=FILE, --path=fast|simple and --samples=N out of the arguments, each also with its
+// value behind it, and leaves the others. INVALID_ARGUMENT for an option without its value, another
+// path, or no number.
 StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments);
 
 // The name of an entry as in case ids: "z-lab/Qwen3.8-27B-DFlash2 (incoai)" is
 // qwen3.8-27b-dflash2.
 std::string EntryId(std::string_view entry);
 
+// `entry_id` is EntryId's.
+DraftCase MakeDraftCase(const std::string& entry_id, DrafterConfig config, const DraftShape& shape);
+
+// For each drafter among the drafts, with the block of its first one, a draft of which the precompute
+// pass is timed alone: so many new rows, no context before them, one sequence.
+inline constexpr std::uint64_t kContextBenchmarkRows = 2048;
+std::vector<DraftCase> ContextCases(const std::vector<DraftCase>& drafts);
+
 // `catalogue` is the parsed file, `source` its name. NOT_FOUND for an unknown entry, INVALID_ARGUMENT
 // for an unknown key, a number that is none or out of range, or a name of several entries; those of
 // FindRunnableEntry (src/config/drafter_entry.h): of an entry that is not to be run, and its config's.
 StatusOr<DraftCase> ParseDraftCase(const Json& catalogue, const std::string& source,
                                    std::string_view text);
+
+struct DrafterCatalogue {
+  std::string path;
+  Json json = {};
+};
+// The file, or with an empty path golden/configs/drafter_configs.json of this checkout. NOT_FOUND if
+// there is none; those of the file.
+StatusOr<DrafterCatalogue> LoadDrafterCatalogue(const std::string& path);
 
 // NOT_FOUND if there is no catalogue; those of its file and of ParseDraftCase.
 StatusOr<std::vector<DraftCase>> FindDraftCases(const DraftCaseOptions& options);

@@ -131,5 +131,28 @@ TEST(DraftOptionsTest, AnOptionWithoutAValueIsRefused) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("--catalogue needs a value: FILE")));
 }
 
+TEST(ContextCases, AreOneForEachDrafter) {
+  const std::vector<DraftCase> drafts =
+      FindDraftCases({.catalogue = "",
+                      .drafts = {"qwen3-8b-dflash-b16", "qwen3-8b-dflash-b16,ctx=9,nb=2",
+                                 "z-lab/Qwen3.8-27B-DFlash2 (incoai),gamma=8"}})
+          .value();
+  const std::vector<DraftCase> contexts = ContextCases(drafts);
+  ASSERT_EQ(contexts.size(), 2u);
+  EXPECT_EQ(contexts[0].id, "draft/qwen3-8b-dflash-b16/gamma=16,ctx=0,new=2048,nb=1");
+  EXPECT_EQ(contexts[1].id, "draft/qwen3.8-27b-dflash2/gamma=8,ctx=0,new=2048,nb=1");
+  EXPECT_EQ(contexts[1].shape.new_rows, 2048u);
+  EXPECT_EQ(contexts[1].config.hidden_size, 5120u);
+}
+
+TEST(TakeDraftOptionsTest, SamplesAreANumber) {
+  std::vector<std::string> arguments = {"program", "--samples=12"};
+  EXPECT_EQ(TakeDraftOptions(arguments)->samples, 12u);
+  arguments = {"program"};
+  EXPECT_EQ(TakeDraftOptions(arguments)->samples, 100u);
+  arguments = {"program", "--samples=none"};
+  EXPECT_FALSE(TakeDraftOptions(arguments).ok());
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -112,6 +112,21 @@ std::uint64_t SecondReadBytes(const DrafterConfig& config, const DraftShape& sha
   return config.num_hidden_layers * 2 * config.kv_dim() * row * sizeof(BFloat16);
 }
 
+std::uint64_t ContextBytes(const DrafterConfig& c, std::uint64_t rows) {
+  const std::uint64_t h = c.hidden_size;
+  const std::uint64_t kv = 2 * c.num_hidden_layers * c.kv_dim();  // columns of K and V together
+  const std::uint64_t bias = c.attention_bias ? kv : 0;
+  const std::uint64_t weights =
+      h * c.tap_width() + h + kv * h + bias + c.num_hidden_layers * c.head_dim;
+  return (weights + rows * (c.tap_width() + kv)) * sizeof(BFloat16);
+}
+
+double ContextFlops(const DrafterConfig& c, std::uint64_t rows) {
+  const std::uint64_t kv = 2 * c.num_hidden_layers * c.kv_dim();
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(c.hidden_size) *
+         static_cast<double>(c.tap_width() + kv);
+}
+
 double DraftFlops(const DrafterConfig& config, const DraftShape& shape) {
   double multiplications = 0;
   ForEachUse(config, shape, [&](const GeneratedTensor& tensor, const Use& use) {

@@ -48,6 +48,11 @@ std::uint64_t UniqueBytes(const DrafterConfig& config, const DraftShape& shape);
 // other reads them twice.
 std::uint64_t SecondReadBytes(const DrafterConfig& config, const DraftShape& shape);
 
+// A precompute pass of `rows` context rows alone: fc, hidden_norm, K and V of all layers with their
+// norm, read once, the taps read, K and V written. Then its operations, counted as below.
+std::uint64_t ContextBytes(const DrafterConfig& config, std::uint64_t rows);
+double ContextFlops(const DrafterConfig& config, std::uint64_t rows);
+
 // Two for each multiplication of the matrix products and of attention over visible keys; norms,
 // activations and searches count nothing.
 double DraftFlops(const DrafterConfig& config, const DraftShape& shape);

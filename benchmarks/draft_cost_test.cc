@@ -115,5 +115,18 @@ TEST(DraftCostTest, CausalRowsMultiplyWithFewerKeys) {
   EXPECT_EQ(all - DraftFlops(c.config, c.shape), 5.0 * 2 * (16 * 15 / 2) * 2 * 4096);
 }
 
+// Qwen3-8B's drafter, by hand: fc 4096 x 20480, K and V 5 x 2 x 1024 columns, k_norm 5 x 128.
+TEST(ContextCost, CountsAPassAlone) {
+  const DrafterConfig config =
+      FindDraftCases({.catalogue = "", .drafts = {"qwen3-8b-dflash-b16"}}).value().front().config;
+  const std::uint64_t weights = 4096 * 20480 + 4096 + 10240 * 4096 + 5 * 128;
+  EXPECT_EQ(ContextBytes(config, 0), 2 * weights);
+  EXPECT_EQ(ContextBytes(config, 3), 2 * (weights + 3 * (20480 + 10240)));
+  EXPECT_EQ(ContextFlops(config, 3), 2.0 * 3 * 4096 * (20480 + 10240));
+  DrafterConfig biased = config;
+  biased.attention_bias = true;
+  EXPECT_EQ(ContextBytes(biased, 0), 2 * (weights + 10240));
+}
+
 }  // namespace
 }  // namespace draftmark

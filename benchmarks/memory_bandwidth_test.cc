@@ -16,5 +16,12 @@ TEST(MemoryBandwidthTest, IsUnknownWhereTheDriverDoesNotTell) {
   EXPECT_FALSE(TheoreticalBytesPerSecond(-1, 6144).has_value());
 }
 
+TEST(PeakBf16Flops, IsKnownForHopper) {
+  EXPECT_NEAR(PeakBf16FlopsPerSecond(9, 0, 132, 1830000).value(), 989e12, 1e12);
+  EXPECT_FALSE(PeakBf16FlopsPerSecond(8, 0, 108, 1410000).has_value());
+  EXPECT_FALSE(PeakBf16FlopsPerSecond(9, 0, 132, 0).has_value());
+  EXPECT_FALSE(PeakBf16FlopsPerSecond(9, 0, 0, 1830000).has_value());
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -2,217 +2,218 @@
 // the same GPU can do in the same process.
 //
 //   bazel run //benchmarks:operations_benchmark -- --benchmark_filter=rms_norm
+//   operations_benchmark --suite=compact --benchmark_out=run.json --benchmark_out_format=json
 //
-// Time is the GPU's: a CUDA graph of one launch for each of several copies of the operands is
-// replayed between two events, and the elapsed time is divided by the copies. That leaves out the
-// host's cost of a launch, and keeps in the few hundred nanoseconds between kernels of a graph. The
-// copies together are at least twice the L2 cache where memory and kMostCopies allow it (counter
-// `cold` = 1); otherwise operands may be read from L2, and copy_share may exceed 1.
+// Options of its own, beside those of Google Benchmark (--help):
+//   --suite=all|compact  every operation at the shapes of every verified drafter of the catalogue, or
+//                        some sixty of them in a few seconds (operation_shapes.h); default all
+//   --cache=cold|warm    what is proved of the operands (launch_plan.h); default cold. Of warm ones
+//                        the names end with /cache:warm, and shapes that do not fit fail
+//   --samples=N          clean samples of each benchmark; default 30
+//   --judge=on|off       whether small cases are judged by their oracle before they are timed; default
+//                        on for all, off for compact, whose cases conformance judges anyway
+//   --catalogue=FILE     default golden/configs/drafter_configs.json of the checkout
 //
-// Counters: bytes/s of the traffic that the operation cannot avoid (TrafficBytes), flops/s, and
-// copy_share, bytes/s as a share of a device-to-device copy's read and write bandwidth.
+// An entry of the report is one run of samples: real_time is their trimmed mean (run_value.h), so
+// --benchmark_repetitions makes further runs, and --benchmark_min_time says nothing. The GPU's time
+// is taken between two events around a graph of launches and divided by the launches: that leaves out
+// the host's cost of a launch, and keeps in what lies between kernels of a graph. What surrounds a
+// sample is in replay/timed_operation.h, what voids one in src/perf/contamination.h, the counters in
+// src/perf/benchmark_counters.h. The label names the drafters that have the shape.
+//
+// With DRAFTMARK_ORDER_SEED in the environment the benchmarks run in that seed's order
+// (src/perf/run_order.h), else in the registry's.
+//
+// Exit code 1: a benchmark failed (wrong results, CUDA); 2: the machine or the command line is wrong.
+// A benchmark whose samples are void to more than a fifth is an entry with the error "invalid: ...",
+// and no failure of the program.
 #include <benchmark/benchmark.h>
-#include <cuda_runtime_api.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/benchmark_context.h"
-#include "benchmarks/benchmark_gpu.h"
+#include "benchmarks/draft_case.h"
+#include "benchmarks/operation_shapes.h"
+#include "benchmarks/program_options.h"
+#include "benchmarks/replay/replay_kit.h"
+#include "benchmarks/replay/timed_operation.h"
+#include "benchmarks/report_run.h"
+#include "benchmarks/watched_gpu.h"
 #include "kernels/registry/device_operations.h"
 #include "src/base/status.h"
-#include "src/cuda/cuda_status.h"
-#include "src/cuda/device_buffer.h"
-#include "src/operations/operation.h"
-#include "src/operations/registry.h"
+#include "src/perf/benchmark_counters.h"
 
 namespace draftmark {
 namespace {
 
-// Qwen3-8B's drafter (h 4096, 32 heads and 8 KV heads of 128, MLP 12288, 5 taps), a block of 16.
-constexpr std::string_view kCases[] = {
-    "op/embed/rows=16,v=151936,h=4096,mask=0/bf16",
-    "op/row_gather/rows=16,from=256,width=20480/bf16",
-    "op/linear/rows=16,n=4096,k=20480,bias=0,cap=0/bf16",   // fc
-    "op/linear/rows=16,n=10240,k=4096,bias=0,cap=0/bf16",   // fused KV of 5 layers
-    "op/linear/rows=16,n=4096,k=4096,bias=0,cap=0/bf16",    // q, o
-    "op/linear/rows=16,n=1024,k=4096,bias=0,cap=0/bf16",    // k, v
-    "op/linear/rows=16,n=12288,k=4096,bias=0,cap=0/bf16",   // gate, up
-    "op/linear/rows=16,n=4096,k=12288,bias=0,cap=0/bf16",   // down
-    "op/linear/rows=16,n=151936,k=4096,bias=0,cap=0/bf16",  // lm_head
-    "op/kv_split/rows=16,layers=5,kv=1024/bf16",
-    "op/rms_norm/rows=16,h=4096/bf16",
-    "op/rms_norm/rows=256,h=4096/bf16",
-    "op/head_norm/rows=16,heads=32,d=128/bf16",
-    "op/rope/rows=16,heads=32,d=128,rotary=128,half_head=0/bf16",
-    "op/slot_fill/rows=128,band=16,ctx=4096/bf16",
-    "op/kv_write/rows=16,kv=8,d=128,blocks=64/bf16",
-    "op/paged_attention/rows=16,heads=32,kv=8,d=128,ctx=1024,window=0,causal=0,sink=0/bf16",
-    "op/paged_attention/rows=16,heads=32,kv=8,d=128,ctx=4096,window=0,causal=0,sink=0/bf16",
-    "op/paged_attention/rows=16,heads=32,kv=8,d=128,ctx=16384,window=0,causal=0,sink=0/bf16",
-    "op/silu_mul/rows=16,width=12288/bf16",
-    "op/residual_add/rows=16,width=4096/bf16",
-    "op/conv_prepare/rows=16,h=4096,taps=2,group=16,band=16/bf16",
-    "op/conv_finish/rows=16,h=4096,taps=2,group=16,band=16/bf16",
-    "op/argmax/rows=16,v=151936/bf16",
-    "op/top16/rows=16,v=151936/bf16",
-    "op/selector_walk/rows=16,band=16,v=151936,r=256/bf16",
-    "op/markov_step/rows=1,v=151936,r=256,h=4096,type=0/bf16",
-    "op/markov_step/rows=8,v=151936,r=256,h=4096,type=0/bf16",
-    "op/confidence/rows=16,h=4096,r=256/bf16",
-    // Qwen3-4B's (h 2560, MLP 9728), a block of 7
-    "op/linear/rows=7,n=2560,k=12800,bias=0,cap=0/bf16",
-    "op/linear/rows=7,n=4096,k=2560,bias=0,cap=0/bf16",
-    "op/linear/rows=7,n=9728,k=2560,bias=0,cap=0/bf16",
-    "op/linear/rows=7,n=2560,k=9728,bias=0,cap=0/bf16",
-    "op/linear/rows=7,n=151936,k=2560,bias=0,cap=0/bf16",
-    "op/rms_norm/rows=7,h=2560/bf16",
-    "op/silu_mul/rows=7,width=9728/bf16",
-    "op/paged_attention/rows=7,heads=32,kv=8,d=128,ctx=4096,window=0,causal=0,sink=0/bf16",
+constexpr std::uint64_t kMostSamplesOption = 100000;
+
+constexpr ProgramOption kOptions[] = {{"--suite", "all or compact"},
+                                      {"--cache", "cold or warm"},
+                                      {"--samples", "N"},
+                                      {"--judge", "on or off"},
+                                      {"--catalogue", "FILE"}};
+
+struct Options {
+  Suite suite = Suite::kAll;
+  SamplingOptions sampling;
+  TimedOperationOptions operation;
+  std::string catalogue;
 };
 
-constexpr std::int64_t kReplays = 30;       // measured, of one graph
-constexpr int kWarmUps = 3;                 // replays before
-constexpr std::uint64_t kMostCopies = 512;  // nodes of a graph, and allocations
-constexpr std::uint64_t kMostCopiedBytes = std::uint64_t{8} << 30;
-
-// One case on the GPU: copies of its operands, and a graph that launches each once.
-class RotatedCase {
- public:
-  RotatedCase(BenchmarkGpu& gpu, OperationCase c) : gpu_(gpu), c_(std::move(c)) {}
-  RotatedCase(const RotatedCase&) = delete;
-  RotatedCase& operator=(const RotatedCase&) = delete;
-  ~RotatedCase() {
-    if (program_ != nullptr) (void)cudaGraphExecDestroy(program_);
-    if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
-  }
-
-  Status Prepare() {
-    operation_ = kernels::FindDeviceOperation(c_.operation->name);
-    if (operation_ == nullptr) return UnimplementedError("no CUDA kernel");
-    DM_ASSIGN_OR_RETURN(traffic_, TrafficBytes(c_));
-    DM_ASSIGN_OR_RETURN(const OperandSet operands, MakeOperands(c_));
-    std::uint64_t bytes = 0;
-    for (const Operand& operand : operands.operands()) bytes += operand.bytes.size();
-    const std::uint64_t wanted =
-        2 * static_cast<std::uint64_t>(gpu_.info().l2_bytes) / traffic_ + 1;
-    const std::uint64_t copies =
-        std::max<std::uint64_t>(1, std::min({wanted, kMostCopies, kMostCopiedBytes / bytes}));
-    cold_ = copies >= wanted;
-    for (std::uint64_t i = 0; i < copies; ++i) {
-      DM_ASSIGN_OR_RETURN(
-          kernels::DeviceOperands copy,
-          kernels::DeviceOperands::Upload(operands, gpu_.allocator(), gpu_.stream().get(),
-                                          {.guard_bytes = 256}));
-      copies_.push_back(std::move(copy));
+StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
+  DM_ASSIGN_OR_RETURN(const std::vector<GivenOption> given, TakeOptions(arguments, kOptions));
+  Options options;
+  std::optional<bool> judge;
+  for (const GivenOption& option : given) {
+    if (option.name == "--suite") {
+      DM_ASSIGN_OR_RETURN(const bool all, ParseChoiceOption(option, "all", "compact"));
+      options.suite = all ? Suite::kAll : Suite::kCompact;
+    } else if (option.name == "--cache") {
+      DM_ASSIGN_OR_RETURN(const bool cold, ParseChoiceOption(option, "cold", "warm"));
+      options.operation.cache = cold ? CacheState::kCold : CacheState::kWarm;
+    } else if (option.name == "--samples") {
+      DM_ASSIGN_OR_RETURN(options.sampling.samples,
+                          ParseNumberOption(option, 1, kMostSamplesOption));
+    } else if (option.name == "--judge") {
+      DM_ASSIGN_OR_RETURN(judge, ParseChoiceOption(option, "on", "off"));
+    } else {
+      options.catalogue = option.value;
     }
-    DM_ASSIGN_OR_RETURN(workspace_, DeviceBuffer::Create(gpu_.allocator(),
-                                                         {.bytes = operation_->workspace_bytes(c_),
-                                                          .tag = "workspace"}));
-    // Outside of the graph first: code is loaded, and the library chooses its algorithm.
-    DM_RETURN_IF_ERROR(Launch(copies_.front()));
-    DM_RETURN_IF_ERROR(gpu_.stream().Synchronize());
-    return Capture();
   }
-
-  Status Replay() { return CudaStatus(cudaGraphLaunch(program_, gpu_.stream().get()), "replay"); }
-
-  std::uint64_t traffic() const { return traffic_; }
-  double flops() const { return c_.operation->flops(c_.keys); }
-  std::size_t copies() const { return copies_.size(); }
-  bool cold() const { return cold_; }
-
- private:
-  Status Launch(const kernels::DeviceOperands& operands) {
-    return operation_->launch(c_, operands,
-                              {.workspace = workspace_.address().value,
-                               .workspace_bytes = workspace_.bytes(),
-                               .cublaslt = gpu_.cublaslt(),
-                               .stream = gpu_.stream().get()});
-  }
-
-  Status Capture() {
-    const cudaStream_t stream = gpu_.stream().get();
-    DM_RETURN_IF_ERROR(CudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                                  "begin of capture"));
-    Status launched;
-    for (const kernels::DeviceOperands& copy : copies_) {
-      if (launched.ok()) launched = Launch(copy);
-    }
-    const cudaError_t ended = cudaStreamEndCapture(stream, &graph_);
-    DM_RETURN_IF_ERROR(launched);
-    DM_RETURN_IF_ERROR(CudaStatus(ended, "end of capture"));
-    return CudaStatus(cudaGraphInstantiate(&program_, graph_, 0), "cudaGraphInstantiate");
-  }
-
-  BenchmarkGpu& gpu_;
-  const OperationCase c_;
-  const kernels::DeviceOperation* operation_ = nullptr;
-  std::vector<kernels::DeviceOperands> copies_;
-  DeviceBuffer workspace_;
-  std::uint64_t traffic_ = 0;
-  bool cold_ = false;
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t program_ = nullptr;
-};
-
-Status Measure(BenchmarkGpu& gpu, const OperationCase& c, benchmark::State& state) {
-  RotatedCase rotated(gpu, c);
-  DM_RETURN_IF_ERROR(rotated.Prepare());
-  DM_RETURN_IF_ERROR(gpu.ResetPersistingL2());
-  for (int i = 0; i < kWarmUps; ++i) DM_RETURN_IF_ERROR(rotated.Replay());
-  Status status;
-  for ([[maybe_unused]] auto iteration : state) {
-    const StatusOr<double> seconds = gpu.Seconds([&] { return rotated.Replay(); });
-    if (!seconds.ok() && status.ok()) status = seconds.status();
-    state.SetIterationTime(seconds.ok() ? *seconds / static_cast<double>(rotated.copies()) : 0);
-  }
-  using benchmark::Counter;
-  const auto rate = [&](double each) {
-    return Counter(each * static_cast<double>(state.iterations()), Counter::kIsRate);
-  };
-  const auto traffic = static_cast<double>(rotated.traffic());
-  state.counters["bytes/s"] = rate(traffic);
-  state.counters["flops/s"] = rate(rotated.flops());
-  state.counters["copy_share"] = rate(traffic / gpu.copy_bytes_per_second());
-  state.counters["copies"] = static_cast<double>(rotated.copies());
-  state.counters["cold"] = rotated.cold() ? 1 : 0;
-  return status;
+  if (!judge.value_or(options.suite == Suite::kAll)) options.operation.most_judged_flops = 0;
+  return options;
 }
 
-int Main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const StatusOr<std::unique_ptr<BenchmarkGpu>> gpu = BenchmarkGpu::Create();
-  if (!gpu.ok()) {
-    std::cerr << "operations_benchmark: " << gpu.status().message() << "\n";
-    return 2;
-  }
-  AddBenchmarkContext(**gpu);
-  for (const std::string_view id : kCases) {
-    StatusOr<OperationCase> c = FindCase(id);
-    if (!c.ok()) {
-      std::cerr << "operations_benchmark: " << c.status().message() << "\n";
-      return 1;
-    }
-    benchmark::RegisterBenchmark(std::string(id).c_str(),
-                                 [&gpu, c = *c](benchmark::State& state) {
-                                   const Status status = Measure(**gpu, c, state);
-                                   if (!status.ok()) state.SkipWithError(status.ToString().c_str());
-                                 })
+void PrintHelp() {
+  std::cout
+      << "operations_benchmark [--suite=all|compact] every operation at the shapes of every "
+         "verified drafter, or some\n"
+         "          sixty of them in a few seconds; default: all\n"
+         "          [--cache=cold|warm] what is proved of the operands; default: cold\n"
+         "          [--samples=N] clean samples of each benchmark; default: 30\n"
+         "          [--judge=on|off] small cases are judged by their oracle first; default: on "
+         "for all, off for compact\n"
+         "          [--catalogue=FILE] the drafters; default: "
+         "golden/configs/drafter_configs.json\n";
+  benchmark::PrintDefaultHelp();
+}
+
+int Refuse(const Status& status) {
+  std::cerr << "operations_benchmark: " << status.message() << "\n";
+  return 2;
+}
+
+// Everything that the benchmarks of the process use.
+class Program {
+ public:
+  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, Options options)
+      : watched_(std::move(watched)), kit_(std::move(kit)), options_(std::move(options)) {}
+
+  void Register(const OperationShape& shape) {
+    const bool warm = options_.operation.cache == CacheState::kWarm;
+    benchmark::RegisterBenchmark((shape.c.Id() + (warm ? "/cache:warm" : "")).c_str(),
+                                 [this, shape](benchmark::State& state) { Measure(shape, state); })
         ->UseManualTime()
-        ->Iterations(kReplays)
+        ->Iterations(1)
         ->Unit(benchmark::kMicrosecond);
   }
+
+  bool failed() const { return failed_; }
+
+ private:
+  StatusOr<std::unique_ptr<TimedOperation>> Prepare(const OperationCase& c) {
+    const kernels::DeviceOperation* const operation =
+        kernels::FindDeviceOperation(c.operation->name);
+    if (operation == nullptr) return UnimplementedError("no CUDA kernel");
+    return TimedOperation::Create(*kit_, c, *operation, options_.operation);
+  }
+
+  void Measure(const OperationShape& shape, benchmark::State& state) {
+    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c);
+    if (!timed.ok()) {
+      failed_ = true;
+      state.SkipWithError(timed.status().message().c_str());
+      return;
+    }
+    const TimedOperation& operation = **timed;
+    const CallCost cost = {
+        .bytes = static_cast<double>(operation.traffic().read + operation.traffic().written),
+        .flops = operation.flops(),
+        .copy_bytes_per_second = watched_.gpu->copy_bytes_per_second(),
+        .peak_flops_per_second = watched_.gpu->peak_flops_per_second()};
+    const StatusOr<SampledRun> run =
+        TakeSamples(**timed, *watched_.monitor, watched_.watch, options_.sampling);
+    if (!ReportRun(run, cost, state)) failed_ = true;
+    state.SetLabel(shape.Label());
+    if (run.ok() && run->invalid.empty()) CountLaunches(operation, state.counters);
+  }
+
+  void CountLaunches(const TimedOperation& operation, benchmark::UserCounters& counters) const {
+    const auto count = [&](const char* name, std::uint64_t value) {
+      counters[name] = static_cast<double>(value);
+    };
+    count(kLaunchesCounter, operation.kernels());
+    // A launch that allocated could not be captured into a graph.
+    count(kAllocationsCounter, 0);
+    count(kPeakBytesCounter, operation.peak_bytes());
+    count(kColdCounter, options_.operation.cache == CacheState::kCold ? 1 : 0);
+    count(kReuseBytesCounter, operation.plan().reuse_bytes);
+    count(kTwiceL2Counter, 2 * static_cast<std::uint64_t>(watched_.gpu->info().l2_bytes));
+    count(kJudgedCounter, operation.judged() ? 1 : 0);
+    count("launches_per_sample", operation.plan().launches());
+  }
+
+  WatchedGpu watched_;
+  std::unique_ptr<ReplayKit> kit_;
+  const Options options_;
+  bool failed_ = false;
+};
+
+StatusOr<std::vector<OperationShape>> ShapesOf(const Options& options) {
+  DM_ASSIGN_OR_RETURN(const DrafterCatalogue catalogue, LoadDrafterCatalogue(options.catalogue));
+  DM_ASSIGN_OR_RETURN(const std::vector<NamedDrafter> drafters,
+                      VerifiedDrafters(catalogue.json, catalogue.path));
+  return OperationShapes(drafters, options.suite);
+}
+
+int Main(std::vector<std::string> arguments) {
+  const StatusOr<Options> options = ParseOptions(arguments);
+  if (!options.ok()) return Refuse(options.status());
+  KeepOrder(std::getenv(kOrderSeedVariable), arguments);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  benchmark::Initialize(&argc, argv.data(), PrintHelp);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
+  const StatusOr<std::vector<OperationShape>> shapes = ShapesOf(*options);
+  if (!shapes.ok()) return Refuse(shapes.status());
+  const auto order = OrderOfRun(shapes->size(), std::getenv(kOrderSeedVariable));
+  if (!order.ok()) return Refuse(order.status());
+  StatusOr<WatchedGpu> watched = WatchedGpu::Open();
+  if (!watched.ok()) return Refuse(watched.status());
+  AddBenchmarkContext(*watched);
+  benchmark::AddCustomContext("suite", options->suite == Suite::kAll ? "all" : "compact");
+  benchmark::AddCustomContext("samples", std::to_string(options->sampling.samples));
+  StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
+  if (!kit.ok()) return Refuse(kit.status());
+  Program program(*std::move(watched), *std::move(kit), *options);
+  for (const std::size_t at : *order) program.Register((*shapes)[at]);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return 0;
+  return program.failed() ? 1 : 0;
 }
 
 }  // namespace
 }  // namespace draftmark
 
-int main(int argc, char** argv) { return draftmark::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return draftmark::Main(std::vector<std::string>(argv, argv + argc));
+}

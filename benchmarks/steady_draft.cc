@@ -26,19 +26,29 @@ constexpr std::uint64_t kContextWindow = 4096;
 
 StatusOr<std::unique_ptr<SteadyDraft>> SteadyDraft::Open(
     BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options) {
+  return Open(gpu, c, options, /*long_tail=*/false);
+}
+
+StatusOr<std::unique_ptr<SteadyDraft>> SteadyDraft::OpenForContext(
+    BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options) {
+  return Open(gpu, c, options, /*long_tail=*/true);
+}
+
+StatusOr<std::unique_ptr<SteadyDraft>> SteadyDraft::Open(BenchmarkGpu& gpu, const DraftCase& c,
+                                                         const kernels::CudaSessionOptions& options,
+                                                         bool long_tail) {
   DM_ASSIGN_OR_RETURN(CudaEvent before, CudaEvent::Create(CudaEvent::Timing::kOn));
   DM_ASSIGN_OR_RETURN(CudaEvent behind, CudaEvent::Create(CudaEvent::Timing::kOn));
   std::unique_ptr<SteadyDraft> draft(new SteadyDraft(gpu, c, std::move(before), std::move(behind)));
-  DM_RETURN_IF_ERROR(draft->OpenSession(options));
+  DM_RETURN_IF_ERROR(draft->OpenSession(options, long_tail));
   DM_RETURN_IF_ERROR(draft->FillContext());
   return draft;
 }
 
-Status SteadyDraft::OpenSession(const kernels::CudaSessionOptions& options) {
+Status SteadyDraft::OpenSession(const kernels::CudaSessionOptions& options, bool long_tail) {
   const DraftShape& shape = case_.shape;
-  DM_ASSIGN_OR_RETURN(auto weights,
-                      kernels::DraftWeights::Generate(case_.config, kGenerator, gpu_.allocator(),
-                                                      gpu_.stream().get()));
+  DM_ASSIGN_OR_RETURN(auto weights, kernels::DraftWeights::Generate(
+                                        case_.config, kGenerator, allocator_, gpu_.stream().get()));
   const std::uint64_t rows = shape.context + shape.new_rows;
   DM_ASSIGN_OR_RETURN(
       session_,
@@ -47,8 +57,13 @@ Status SteadyDraft::OpenSession(const kernels::CudaSessionOptions& options) {
                                 .max_context = rows,
                                 .ctx_window = std::clamp<std::uint64_t>(rows, 1, kContextWindow),
                                 .gamma = shape.gamma},
-                               gpu_.allocator(), gpu_.cublaslt(), options));
+                               allocator_, gpu_.cublaslt(), options));
   const std::uint64_t most = session_->PassRows(shape.gamma, shape.bands);
+  if (long_tail) {
+    if (shape.new_rows > most) return OkStatus();
+    return InvalidArgumentError(fmt::format(
+        "new: {} rows go through the draft's own pass, which takes {}", shape.new_rows, most));
+  }
   if (shape.new_rows * shape.bands > most) {
     return InvalidArgumentError(fmt::format(
         "new: {} rows of {} band(s) are more than the {} that a draft takes in its graph",
@@ -93,8 +108,9 @@ Status SteadyDraft::FillContext() {
   // The context goes to the cache, and the graph is captured.
   DM_ASSIGN_OR_RETURN(expected_, session_->Propose(requests_, nullptr));
   if (shape.new_rows == 0) return OkStatus();
-  DM_ASSIGN_OR_RETURN(const std::vector<BFloat16> taps,
-                      GenerateTaps(config, kGenerator, /*step=*/1, shape.new_rows));
+  DM_ASSIGN_OR_RETURN(
+      const std::vector<BFloat16> taps,
+      GenerateTaps(config, kGenerator, /*step=*/1, std::min(shape.new_rows, kTapRows)));
   DM_RETURN_IF_ERROR(Append(taps, shape.context, shape.new_rows));
   DM_ASSIGN_OR_RETURN(expected_, session_->Propose(requests_, nullptr));
   return OkStatus();
@@ -136,6 +152,24 @@ StatusOr<double> SteadyDraft::RunQueued() {
   DM_RETURN_IF_ERROR(Reopen());
   DM_RETURN_IF_ERROR(session_->Enqueue(requests_));
   return RunAlone();
+}
+
+StatusOr<double> SteadyDraft::RunGraph() {
+  const std::uint64_t eager = session_->eager_runs();
+  DM_ASSIGN_OR_RETURN(const double milliseconds, RunAlone());
+  if (session_->eager_runs() != eager) return InternalError("a timed run did not use the graph");
+  return milliseconds;
+}
+
+StatusOr<double> SteadyDraft::RunContext() {
+  // The session's `before` event is the end here: it stands right before the graph.
+  session_->TimeLaunches(&behind_, nullptr);
+  DM_RETURN_IF_ERROR(Reopen());
+  DM_RETURN_IF_ERROR(before_.Record(stream()));
+  DM_ASSIGN_OR_RETURN(const std::vector<BlockResult> results,
+                      session_->Propose(requests_, nullptr));
+  DM_RETURN_IF_ERROR(Compare(results));
+  return behind_.MillisecondsSince(before_);
 }
 
 StatusOr<double> SteadyDraft::RunPropose() {

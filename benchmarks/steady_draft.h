@@ -22,6 +22,7 @@
 #include "kernels/draft/cuda_session.h"
 #include "src/base/status.h"
 #include "src/cuda/stream.h"
+#include "src/scratch/ledger.h"
 
 namespace draftmark {
 
@@ -45,17 +46,39 @@ class SteadyDraft {
   static StatusOr<std::unique_ptr<SteadyDraft>> Open(
       BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options = {});
 
+  // The same with new rows that go through passes of their own before the graph: for RunContext.
+  static StatusOr<std::unique_ptr<SteadyDraft>> OpenForContext(
+      BenchmarkGpu& gpu, const DraftCase& c, const kernels::CudaSessionOptions& options = {});
+
+  // One run, for whoever takes samples: milliseconds of the graph, as DraftTimes::graph. INTERNAL as
+  // Measure's.
+  StatusOr<double> RunGraph();
+  // The precompute passes of the new rows alone, as an engine meets them before a draft: from the
+  // copies of their inputs to the last pass. Only after OpenForContext.
+  StatusOr<double> RunContext();
+
   // Nothing persists in the L2 cache when a series begins. INTERNAL if a run's tokens are not those
   // of the first propose, or if one did not use the graph.
   StatusOr<DraftTimes> Measure(std::size_t runs);
 
   kernels::SessionMemory memory() const { return session_->memory(); }
+  // Device memory of weights and session.
+  const Ledger& ledger() const { return ledger_; }
+  cudaStream_t stream() const { return session_->parts().stream; }
 
  private:
   SteadyDraft(BenchmarkGpu& gpu, DraftCase c, CudaEvent before, CudaEvent behind)
-      : gpu_(gpu), case_(std::move(c)), before_(std::move(before)), behind_(std::move(behind)) {}
+      : gpu_(gpu),
+        case_(std::move(c)),
+        allocator_(gpu.allocator(), ledger_),
+        before_(std::move(before)),
+        behind_(std::move(behind)) {}
 
-  Status OpenSession(const kernels::CudaSessionOptions& options);
+  static StatusOr<std::unique_ptr<SteadyDraft>> Open(BenchmarkGpu& gpu, const DraftCase& c,
+                                                     const kernels::CudaSessionOptions& options,
+                                                     bool long_tail);
+
+  Status OpenSession(const kernels::CudaSessionOptions& options, bool long_tail);
   Status FillContext();
   Status Append(std::span<const BFloat16> taps, std::uint64_t first, std::uint64_t rows);
   Status Reopen();
@@ -67,6 +90,8 @@ class SteadyDraft {
 
   BenchmarkGpu& gpu_;
   const DraftCase case_;
+  Ledger ledger_;
+  LedgerAllocator allocator_;  // outlives what it allocates
   CudaEvent before_;
   CudaEvent behind_;
   std::unique_ptr<kernels::CudaDraftSession> session_;

@@ -4,6 +4,7 @@
 
 #include "src/base/status_matchers.h"
 #include "src/cuda/gpu_test.h"
+#include "src/cuda/graph.h"
 
 namespace draftmark {
 namespace {
@@ -39,6 +40,38 @@ TEST_F(SteadyDraftTest, RunsEveryKindOfDrafterAgainAndAgain) {
     }
     EXPECT_GT(draft->memory().weights, 0u);
   }
+}
+
+TEST_F(SteadyDraftTest, ALongTailIsTimedAlone) {
+  const DraftCase c =
+      FindDraftCases({.catalogue = "", .drafts = {"synthetic/tiny-dflash,ctx=0,new=300,nb=1"}})
+          .value()
+          .front();
+  DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SteadyDraft> draft,
+                          SteadyDraft::OpenForContext(*gpu_, c));
+  for (int i = 0; i < 3; ++i) {
+    DM_ASSERT_OK_AND_ASSIGN(const double milliseconds, draft->RunContext());
+    EXPECT_GT(milliseconds, 0);
+  }
+  DraftCase few = c;
+  few.shape.new_rows = 4;
+  EXPECT_THAT(SteadyDraft::OpenForContext(*gpu_, few).status(),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("new: 4 rows go through")));
+}
+
+// What draft_benchmark reports of it.
+TEST_F(SteadyDraftTest, ADraftLaunchesKernelsAndAllocatesNothing) {
+  DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<SteadyDraft> draft,
+                          Open("synthetic/tiny-dflash,ctx=33,new=4,nb=1"));
+  const LedgerAccount opened = draft->ledger().Total(MemoryKind::kDevice);
+  EXPECT_EQ(opened.live_bytes, draft->memory().device());
+  const std::uint64_t before = CudaGraph::KernelsLaunched();
+  EXPECT_THAT(draft->RunGraph().status(), IsOk());
+  const std::uint64_t launches = CudaGraph::KernelsLaunched() - before;
+  EXPECT_GT(launches, 20u);
+  EXPECT_THAT(draft->RunGraph().status(), IsOk());
+  EXPECT_EQ(CudaGraph::KernelsLaunched() - before, 2 * launches);
+  EXPECT_EQ(draft->ledger().Total(MemoryKind::kDevice), opened);
 }
 
 TEST_F(SteadyDraftTest, MoreNewRowsThanTheGraphTakesAreRefused) {

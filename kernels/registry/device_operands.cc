@@ -60,21 +60,42 @@ Status GuardedBuffer::CheckGuards(cudaStream_t stream) const {
   return OkStatus();
 }
 
-StatusOr<DeviceOperands> DeviceOperands::Upload(const OperandSet& operands, Allocator& allocator,
-                                                cudaStream_t stream, const Placement& placement) {
+StatusOr<DeviceOperands> DeviceOperands::Reserve(const OperandSet& operands, Allocator& allocator,
+                                                 cudaStream_t stream, const Placement& placement) {
   DeviceOperands result;
   for (const Operand& operand : operands.operands()) {
     const std::uint64_t shift = placement.misaligned ? DTypeBits(operand.dtype) / 8 : 0;
+    DM_ASSIGN_OR_RETURN(const std::uint64_t bytes, TensorBytes(operand.dtype, operand.shape));
     DM_ASSIGN_OR_RETURN(GuardedBuffer memory,
-                        GuardedBuffer::Create(allocator, operand.name, operand.bytes.size(),
-                                              placement.guard_bytes, shift, stream));
-    DM_RETURN_IF_ERROR(CopyToDevice(memory.address(), operand.bytes, stream));
+                        GuardedBuffer::Create(allocator, operand.name, bytes, placement.guard_bytes,
+                                              shift, stream));
     result.entries_.push_back(
         {operand.name, operand.dtype, operand.role, operand.shape, std::move(memory)});
+  }
+  return result;
+}
+
+StatusOr<DeviceOperands> DeviceOperands::Upload(const OperandSet& operands, Allocator& allocator,
+                                                cudaStream_t stream, const Placement& placement) {
+  DM_ASSIGN_OR_RETURN(DeviceOperands result, Reserve(operands, allocator, stream, placement));
+  for (const Operand& operand : operands.operands()) {
+    DM_RETURN_IF_ERROR(CopyToDevice(result.Address(operand.name), operand.bytes, stream));
   }
   // The caller may change or drop its operands now.
   DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
   return result;
+}
+
+DeviceAddress DeviceOperands::Address(std::string_view name) const {
+  const Entry* const found = Find(name);
+  DM_CHECK(found != nullptr);
+  return found->memory.address();
+}
+
+std::uint64_t DeviceOperands::Bytes(std::string_view name) const {
+  const Entry* const found = Find(name);
+  DM_CHECK(found != nullptr);
+  return found->memory.bytes();
 }
 
 const DeviceOperands::Entry* DeviceOperands::Find(std::string_view name) const {

@@ -63,6 +63,15 @@ class DeviceOperands {
   static StatusOr<DeviceOperands> Upload(const OperandSet& operands, Allocator& allocator,
                                          cudaStream_t stream, const Placement& placement);
 
+  // The same without the contents: sizes are those of the operands' shapes, and all memory is what
+  // GuardedBuffer leaves in it. For benchmarks, which fill copies on the device.
+  static StatusOr<DeviceOperands> Reserve(const OperandSet& operands, Allocator& allocator,
+                                          cudaStream_t stream, const Placement& placement);
+
+  // Of an operand that the case has: its memory, without the guards.
+  DeviceAddress Address(std::string_view name) const;
+  std::uint64_t Bytes(std::string_view name) const;
+
   // Null for an operand that the case does not have. T has the width of its dtype.
   template <typename T>
   T* Get(std::string_view name) const {

@@ -10,6 +10,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -27,14 +29,21 @@ class CudaGraph {
 
   Status Launch(cudaStream_t stream) const;
 
+  // Kernels of one launch; those of graphs inside it are not counted.
+  std::size_t kernels() const { return kernels_; }
+  // Of all graphs that this process has launched so far: what a benchmark takes the difference of,
+  // around work that owns its graphs. Thread-safe.
+  static std::uint64_t KernelsLaunched();
+
  private:
   struct Destroy {
     void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }
   };
 
-  explicit CudaGraph(cudaGraphExec_t graph) : graph_(graph) {}
+  CudaGraph(cudaGraphExec_t graph, std::size_t kernels) : graph_(graph), kernels_(kernels) {}
 
   std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> graph_;
+  std::size_t kernels_ = 0;
 };
 
 }  // namespace draftmark

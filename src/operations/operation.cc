@@ -13,19 +13,6 @@ namespace {
 
 constexpr std::uint64_t kLargestCaseBytes = std::uint64_t{4} << 30;
 
-StatusOr<Shape> ShapeOf(const OperandSpec& spec, const ShapeKeys& keys) {
-  Shape shape;
-  for (const std::string_view dim : spec.shape) {
-    DM_ASSIGN_OR_RETURN(const std::uint64_t size, EvaluateDim(dim, keys));
-    shape.push_back(size);
-  }
-  return shape;
-}
-
-bool Exists(const OperandSpec& spec, const ShapeKeys& keys) {
-  return spec.when.empty() || keys[spec.when] != 0;
-}
-
 bool Contains(const std::vector<std::string_view>& list, std::string_view key) {
   return std::find(list.begin(), list.end(), key) != list.end();
 }
@@ -35,6 +22,19 @@ std::string Named(const OperationCase& c, std::string_view operand) {
 }
 
 }  // namespace
+
+bool OperandExists(const OperandSpec& spec, const ShapeKeys& keys) {
+  return spec.when.empty() || keys[spec.when] != 0;
+}
+
+StatusOr<Shape> OperandShape(const OperandSpec& spec, const ShapeKeys& keys) {
+  Shape shape;
+  for (const std::string_view dim : spec.shape) {
+    DM_ASSIGN_OR_RETURN(const std::uint64_t size, EvaluateDim(dim, keys));
+    shape.push_back(size);
+  }
+  return shape;
+}
 
 std::string_view ConstraintText(ShapeConstraint constraint) {
   switch (constraint) {
@@ -152,8 +152,8 @@ StatusOr<OperandSet> MakeOperands(const OperationCase& c) {
   OperandSet operands;
   CheckedU64 total = 0;
   for (const OperandSpec& spec : c.operation->operands) {
-    if (!Exists(spec, c.keys)) continue;
-    StatusOr<Shape> shape = ShapeOf(spec, c.keys);
+    if (!OperandExists(spec, c.keys)) continue;
+    StatusOr<Shape> shape = OperandShape(spec, c.keys);
     if (!shape.ok()) return shape.status().Annotated(Named(c, spec.name));
     StatusOr<std::uint64_t> bytes = TensorBytes(spec.dtype, *shape);
     if (!bytes.ok()) return bytes.status().Annotated(Named(c, spec.name));
@@ -175,23 +175,31 @@ StatusOr<OperandSet> MakeOperands(const OperationCase& c) {
   return operands;
 }
 
-StatusOr<std::uint64_t> TrafficBytes(const OperationCase& c) {
-  CheckedU64 total = 0;
+StatusOr<Traffic> TrafficOf(const OperationCase& c) {
+  CheckedU64 read = 0;
+  CheckedU64 written = 0;
   for (const OperandSpec& spec : c.operation->operands) {
-    if (!Exists(spec, c.keys)) continue;
-    DM_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(spec, c.keys));
+    if (!OperandExists(spec, c.keys)) continue;
+    DM_ASSIGN_OR_RETURN(const Shape shape, OperandShape(spec, c.keys));
     CheckedU64 elements = 1;
     for (const std::uint64_t dim : shape) elements = elements * dim;
     if (!spec.touched.empty()) {
       DM_ASSIGN_OR_RETURN(const std::uint64_t touched, EvaluateDim(spec.touched, c.keys));
       elements = touched;
     }
+    const CheckedU64 bytes = elements * (DTypeBits(spec.dtype) / 8);
+    if (spec.role != OperandRole::kInput) written = written + bytes;
     // Read and written; `touched` counts both itself.
-    const bool twice = spec.role == OperandRole::kInOut && spec.touched.empty();
-    total = total + elements * (DTypeBits(spec.dtype) / 8) * (twice ? 2 : 1);
+    const bool also_read = spec.role == OperandRole::kInOut && spec.touched.empty();
+    if (spec.role == OperandRole::kInput || also_read) read = read + bytes;
   }
-  if (!total.ok()) return OutOfRangeError(c.Id() + ": its traffic exceeds 64 bits");
-  return total.value();
+  if (!(read + written).ok()) return OutOfRangeError(c.Id() + ": its traffic exceeds 64 bits");
+  return Traffic{.read = read.value(), .written = written.value()};
+}
+
+StatusOr<std::uint64_t> TrafficBytes(const OperationCase& c) {
+  DM_ASSIGN_OR_RETURN(const Traffic traffic, TrafficOf(c));
+  return traffic.read + traffic.written;
 }
 
 }  // namespace draftmark

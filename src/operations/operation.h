@@ -114,9 +114,19 @@ StatusOr<OperationCase> MakeCase(const Operation& operation, const ShapeValues& 
 // case beyond 4 GiB.
 StatusOr<OperandSet> MakeOperands(const OperationCase& c);
 
+// One operand of a case: whether it has it, and its extents (those of EvaluateDim are the errors).
+bool OperandExists(const OperandSpec& spec, const ShapeKeys& keys);
+StatusOr<Shape> OperandShape(const OperandSpec& spec, const ShapeKeys& keys);
+
 // Bytes that must cross the memory bus: every input element that is used read once, every output
-// element written once.
-StatusOr<std::uint64_t> TrafficBytes(const OperationCase& c);
+// element written once. Of an operand that is read and written in part (`touched`) all counts as
+// written: `read` is never more than what must be read.
+struct Traffic {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
+StatusOr<Traffic> TrafficOf(const OperationCase& c);
+StatusOr<std::uint64_t> TrafficBytes(const OperationCase& c);  // both
 
 }  // namespace draftmark
 

@@ -133,6 +133,20 @@ TEST(Operation, TrafficAndFlopsCountWhatMustMove) {
   EXPECT_EQ(TrafficBytes(attention).value(), 2u * (2 * 32) + 2u * 2 * (5 * 8) + 4u * (7 + 3));
 }
 
+// What is written in place and in part counts as written alone: no floor of reads is too high.
+TEST(Operation, TrafficIsReadOrWritten) {
+  const auto of = [](std::string_view id) { return TrafficOf(FindCase(id).value()).value(); };
+  const draftmark::Traffic linear = of("op/linear/rows=2,n=5,k=48,bias=1,cap=0/bf16");
+  EXPECT_EQ(linear.read, 2u * (96 + 240 + 5));
+  EXPECT_EQ(linear.written, 2u * 10);
+  const draftmark::Traffic add = of("op/residual_add/rows=3,width=8/bf16");
+  EXPECT_EQ(add.read, 2u * 2 * 24);
+  EXPECT_EQ(add.written, 2u * 24);
+  const draftmark::Traffic rope = of("op/rope/rows=3,heads=2,d=8,rotary=4,half_head=0/bf16");
+  EXPECT_EQ(rope.read, 4u * 2 + 4u * 3);
+  EXPECT_EQ(rope.written, 2u * (2 * 3 * 2 * 4));
+}
+
 std::uint64_t Traffic(std::string_view id) { return TrafficBytes(FindCase(id).value()).value(); }
 double Flops(std::string_view id) {
   const OperationCase c = FindCase(id).value();

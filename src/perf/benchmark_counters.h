@@ -32,6 +32,39 @@ inline constexpr char kAllocationsCounter[] = "allocations";   // device allocat
 inline constexpr char kPeakBytesCounter[] = "peak_bytes";      // the ledger's most at any time
 inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark
 
+// What the benchmark programs of this project add. Sizes and rates are those of one call.
+inline constexpr char kBytesCounter[] = "bytes";  // that must cross the memory bus
+inline constexpr char kFlopsCounter[] = "flops";
+inline constexpr char kGigabytesPerSecond[] = "GB/s";  // bytes over the time
+inline constexpr char kGigaflopsPerSecond[] = "GFLOP/s";
+// GB/s over that of a copy from device memory to device memory in the same process.
+inline constexpr char kCopyShareCounter[] = "copy_share";
+// The least time that the call could take over the time: its bytes at the copy's bandwidth, or its
+// operations at the GPU's peak if that takes longer and is known.
+inline constexpr char kFloorShareCounter[] = "floor_share";
+inline constexpr char kFloorSecondsCounter[] = "floor_seconds";
+// 1: proved to be cold; 0: proved to be warm. Then bytes of other memory that are touched between two
+// touches of an operand, and what it must be for cold: twice the L2 cache.
+inline constexpr char kColdCounter[] = "cold";
+inline constexpr char kReuseBytesCounter[] = "reuse_bytes";
+inline constexpr char kTwiceL2Counter[] = "twice_l2_bytes";
+// 1: the results were judged by their oracle before the samples; 0: timed ones had the bits of one
+// that was not timed, no more.
+inline constexpr char kJudgedCounter[] = "judged";
+// Of the clean samples, in seconds, beside real_time, which is their value (run_value.h).
+inline constexpr char kMedianSeconds[] = "median_seconds";
+inline constexpr char kLeastSeconds[] = "min_seconds";
+inline constexpr char kP90Seconds[] = "p90_seconds";
+inline constexpr char kVariationCounter[] = "sample_cv";  // standard deviation over mean
+// The GPU around the samples; absent: unknown. Clocks in MHz.
+inline constexpr char kSmClockCounter[] = "sm_mhz";
+inline constexpr char kMemoryClockCounter[] = "memory_mhz";
+inline constexpr char kPowerCounter[] = "power_watts";
+inline constexpr char kTemperatureCounter[] = "temperature_c";
+inline constexpr char kThrottleCounter[] = "throttle_reasons";  // NVML's bits, of all readings
+inline constexpr char kEccCounter[] = "ecc_errors";             // since the driver was loaded
+inline constexpr char kOtherProcesses[] = "other_processes";
+
 // In the environment of each program that the gate starts: a decimal number, another for each run.
 // A program that knows it runs its benchmarks in the order that ShuffledOrder (run_order.h) gives
 // and ignores --benchmark_enable_random_interleaving, whose order has no seed.
