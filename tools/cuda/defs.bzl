@@ -35,7 +35,8 @@ def cuda_library(name, **kwargs):
 def gpu_test(name, srcs, deps, size = "small", **kwargs):
     """A test that launches kernels, and its cases as a library NAME_cases.
 
-    Programs with kernels are large: //kernels:gpu_test, which goes into the bundle, is one of all these libraries.
+    Programs with kernels are large: //kernels:gpu_test and //benchmarks:benchmarks_gpu_test, which go into the bundle, are
+    one each of these libraries.
 
     Args:
       name: of the test.
@@ -49,7 +50,10 @@ def gpu_test(name, srcs, deps, size = "small", **kwargs):
         testonly = True,
         srcs = srcs,
         copts = DRAFTMARK_COPTS,
-        visibility = ["//kernels:__pkg__"],
+        visibility = [
+            "//benchmarks:__pkg__",
+            "//kernels:__pkg__",
+        ],
         deps = deps,
         alwayslink = True,
         **kwargs
