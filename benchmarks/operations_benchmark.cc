@@ -29,7 +29,7 @@
 // and no failure of the program.
 #include <benchmark/benchmark.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -54,7 +54,11 @@ namespace draftmark {
 namespace {
 
 constexpr std::uint64_t kMostSamplesOption = 100000;
-constexpr std::chrono::milliseconds kWarmUp(500);
+// Seen on an H200, in every order: the first seven benchmarks of a process are 0.3 us a kernel faster than
+// anywhere else in it, also behind half a second of work, so that a small one was 10 % faster in a process
+// that began with it. Why is not known. Eight are therefore run in front, and not reported.
+constexpr std::size_t kPrelude = 8;
+constexpr int kPreludeSamples = 5;
 
 constexpr ProgramOption kOptions[] = {{"--suite", "all or compact"},
                                       {"--cache", "cold or warm"},
@@ -129,22 +133,20 @@ class Program {
 
   bool failed() const { return failed_; }
 
+  // Runs a benchmark without a report. What fails here fails again where it is reported.
+  void RunAhead(const OperationShape& shape) {
+    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c);
+    for (int i = 0; timed.ok() && i < kPreludeSamples; ++i) {
+      if (!(*timed)->Run().ok()) return;
+    }
+  }
+
  private:
   StatusOr<std::unique_ptr<TimedOperation>> Prepare(const OperationCase& c) {
     const kernels::DeviceOperation* const operation =
         kernels::FindDeviceOperation(c.operation->name);
     if (operation == nullptr) return UnimplementedError("no CUDA kernel");
     return TimedOperation::Create(*kit_, c, *operation, options_.operation);
-  }
-
-  // The first benchmarks of a process were up to 15 % faster than in any other place of the order: the GPU
-  // has to be at work for a while before times are those of a GPU at work. What fails here fails again
-  // where it is reported.
-  void WarmUp(TimedOperation& operation) {
-    if (std::exchange(warm_, true)) return;
-    const auto until = std::chrono::steady_clock::now() + kWarmUp;
-    while (operation.Run().ok() && std::chrono::steady_clock::now() < until) {
-    }
   }
 
   void Measure(const OperationShape& shape, benchmark::State& state) {
@@ -160,7 +162,6 @@ class Program {
         .flops = operation.flops(),
         .copy_bytes_per_second = watched_.gpu->copy_bytes_per_second(),
         .peak_flops_per_second = watched_.gpu->peak_flops_per_second()};
-    WarmUp(**timed);
     const StatusOr<SampledRun> run =
         TakeSamples(**timed, *watched_.monitor, watched_.watch, options_.sampling);
     if (!ReportRun(run, cost, state)) failed_ = true;
@@ -186,7 +187,6 @@ class Program {
   WatchedGpu watched_;
   std::unique_ptr<ReplayKit> kit_;
   const Options options_;
-  bool warm_ = false;
   bool failed_ = false;
 };
 
@@ -220,6 +220,9 @@ int Main(std::vector<std::string> arguments) {
   if (!kit.ok()) return Refuse(kit.status());
   Program program(*std::move(watched), *std::move(kit), *options);
   for (const std::size_t at : *order) program.Register((*shapes)[at]);
+  for (std::size_t i = 0; i < std::min(kPrelude, order->size()); ++i) {
+    program.RunAhead((*shapes)[(*order)[i]]);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return program.failed() ? 1 : 0;
