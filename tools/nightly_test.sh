@@ -113,6 +113,11 @@ findings 2 'benchmarks BROKEN, record ok' KILL=2
 [ "$(grep -c '^bench' "$calls")" = 3 ] || fail "went on after a benchmark that crashed"
 grep -q 'history import.*number 1' "$calls" || fail "runs before the crash are not recorded"
 not_called '--number 2'
+# Made up for by the next try, and all that is made of the runs is made again.
+night "$base/f.db"
+expect 0 'benchmarks ok, record ok, gate ok, dashboard ok; exit code 0'
+grep -q 'history import.*number 4' "$calls" || fail "runs of the second try are not recorded"
+called 'draftmark dashboard --db BASE/f.db --out BASE/f.db.dashboard'
 
 # Without a program nothing of it runs.
 rm -rf "$base/f.db.nightly"
