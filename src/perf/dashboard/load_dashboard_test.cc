@@ -67,6 +67,28 @@ class LoadDashboardTest : public ::testing::Test {
   TestFolder folder_;
 };
 
+// Two cases of one night, by two commits: each point shows its own, also where the other one came later, and
+// the nights around them stay one run each.
+TEST_F(LoadDashboardTest, APointHasTheCommitThatMeasuredIt) {
+  RunRecord first = Run(kNight, 1e-6), second = Run(kNight + 600, 2e-6, H200(), 1);
+  first.commit = "earlier";
+  second.commit = "later";
+  second.points[0].case_id = "op/rope/rows=16,heads=32,d=128,rotary=128,half_head=0/bf16";
+  for (const RunRecord& run : {Run(kNight - kDay, 3e-6), first, second, Run(kNight + kDay, 4e-6)}) {
+    Add(run);
+  }
+  const DashboardData data = Load();
+  ASSERT_EQ(data.series.size(), 2u);
+  ASSERT_EQ(data.runs.size(), 4u);
+  for (const DashboardSeries& series : data.series) {
+    const bool is_first = series.case_id == kCase;
+    ASSERT_EQ(series.points.size(), is_first ? 3u : 1u);
+    const DashboardRun& run = data.runs[series.points[is_first ? 1 : 0].run];
+    EXPECT_EQ(run.commit, is_first ? "earlier" : "later");
+    EXPECT_EQ(run.time, is_first ? kNight : kNight + 600);
+  }
+}
+
 TEST_F(LoadDashboardTest, ANightIsTheMedianOfItsRuns) {
   for (const int number : {0, 1, 2}) {
     Add(Run(kNight + number * 600, 1e-6 * (number == 1 ? 9 : 1 + number), H200(), number));

@@ -1,6 +1,7 @@
 // Testbeds, and the nights that stand behind the points.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -75,34 +76,49 @@ Status LoadRuns(LoadState& state) {
   DM_ASSIGN_OR_RETURN(const auto clocks, LoadClocks(state.reader));
   std::map<std::string, RunRow> by_id;
   for (RunRow& row : rows) by_id.emplace(row.id, std::move(row));
-  std::vector<std::pair<DashboardRun, std::pair<EnvironmentId, std::int32_t>>> found;
+  struct Found {
+    DashboardRun run;
+    std::pair<EnvironmentId, std::int32_t> night;
+    bool newest = true;  // of its night
+  };
+  std::vector<Found> found;
   for (const NightRow& night : nights) {
     const LoadState::Bed& bed = state.beds.at(night.environment);
-    DashboardRun run{.testbed = bed.testbed,
-                     .time = night.day * kSecondsPerDay,
-                     .commit = night.commit,
-                     .driver = bed.environment.driver,
-                     .cuda = bed.environment.cuda,
-                     .clocks = bed.environment.clocks,
-                     .note = NoteOf(night, by_id)};
-    // The last run that is still there stands for the night.
-    if (!night.runs.empty()) {
-      run.id = night.runs.back();
-      if (const auto row = by_id.find(run.id); row != by_id.end()) {
-        run.time = row->second.time;
-        run.command = row->second.command;
+    const DashboardRun run{.testbed = bed.testbed,
+                           .time = night.day * kSecondsPerDay,
+                           .commit = night.commit,
+                           .driver = bed.environment.driver,
+                           .cuda = bed.environment.cuda,
+                           .clocks = bed.environment.clocks,
+                           .note = NoteOf(night, by_id)};
+    const std::pair key(night.environment, night.day);
+    // The last run of a commit that is still there stands for it, the last one of all for the night.
+    std::set<std::string> commits;
+    for (auto id = night.runs.rbegin(); id != night.runs.rend(); ++id) {
+      const auto row = by_id.find(*id);
+      const std::string& commit = row == by_id.end() ? night.commit : row->second.commit;
+      if (!commits.insert(commit).second) continue;
+      DashboardRun one = run;
+      one.id = *id;
+      one.commit = commit;
+      if (row != by_id.end()) {
+        one.time = row->second.time;
+        one.command = row->second.command;
       }
-      if (const auto measured = clocks.find(run.id); measured != clocks.end()) {
-        run.clocks += (run.clocks.empty() ? "" : ", ") + measured->second;
+      if (const auto measured = clocks.find(one.id); measured != clocks.end()) {
+        one.clocks += (one.clocks.empty() ? "" : ", ") + measured->second;
       }
+      found.push_back({std::move(one), key, id == night.runs.rbegin()});
     }
-    found.emplace_back(std::move(run), std::pair(night.environment, night.day));
+    if (night.runs.empty()) found.push_back({run, key});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
-  for (auto& [run, night] : found) {
-    state.runs[night] = state.data.runs.size();
-    state.data.runs.push_back(std::move(run));
+                   [](const Found& a, const Found& b) { return a.run.time < b.run.time; });
+  for (Found& one : found) {
+    const std::size_t index = state.data.runs.size();
+    if (one.newest) state.runs[one.night] = index;
+    state.by_commit[one.night][one.run.commit] = index;
+    state.data.runs.push_back(std::move(one.run));
   }
   return OkStatus();
 }

@@ -1,6 +1,8 @@
 // Trends: nights of every series, and what its newest point says of the floor.
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +46,29 @@ Status LoadRates(LoadState& state, const NightSeries& newest, DashboardSeries& s
   return OkStatus();
 }
 
+// The run that stands for a night of a series: the night's, or that of the commit which measured it.
+StatusOr<std::optional<std::size_t>> RunOf(LoadState& state, const NightSeries& series,
+                                           std::int32_t day) {
+  const std::pair night(series.series.environment, day);
+  const auto run = state.runs.find(night);
+  if (run == state.runs.end()) return std::optional<std::size_t>();
+  const std::map<std::string, std::size_t>& commits = state.by_commit[night];
+  if (commits.size() < 2) return std::optional(run->second);
+  const std::string name = NightOfDay(day);
+  DM_ASSIGN_OR_RETURN(const std::vector<TrendPoint> points,
+                      state.reader.Trend(series.series.id, name));
+  std::size_t found = run->second;
+  std::int64_t newest = INT64_MIN;
+  for (const TrendPoint& point : points) {
+    const auto of_commit = commits.find(point.commit);
+    if (point.night != name || !point.valid || point.time < newest || of_commit == commits.end())
+      continue;
+    newest = point.time;
+    found = of_commit->second;
+  }
+  return std::optional(found);
+}
+
 StatusOr<DashboardSeries> SeriesOf(LoadState& state, std::size_t testbed,
                                    const std::string& case_id, const Parts& parts) {
   DashboardSeries series{.case_id = case_id, .testbed = testbed};
@@ -51,10 +76,9 @@ StatusOr<DashboardSeries> SeriesOf(LoadState& state, std::size_t testbed,
   std::int32_t newest_day = 0;
   for (const NightSeries* part : parts.series) {
     for (const NightValue& night : part->nights) {
-      const auto run = state.runs.find({part->series.environment, night.day});
-      if (night.seconds > 0 && run != state.runs.end()) {
-        series.points.push_back({run->second, night.seconds});
-      }
+      if (night.seconds <= 0) continue;
+      DM_ASSIGN_OR_RETURN(const std::optional<std::size_t> run, RunOf(state, *part, night.day));
+      if (run) series.points.push_back({*run, night.seconds});
     }
     if (const NightValue* last = NewestOf(*part); last && (!newest || last->day >= newest_day)) {
       newest = part;
