@@ -38,6 +38,10 @@ inline std::ostream& operator<<(std::ostream& os, const AttentionMask& mask) {
             << (mask.gaps ? " with gaps" : "");
 }
 
+inline constexpr AttentionMask kAttentionMasks[] = {
+    {0, false, false}, {0, true, false},  {24, false, false}, {24, true, false},
+    {700, true, true}, {40, false, true}, {0, true, true}};
+
 // Bands with so many keys, the last of which are the rows' own; whatever no band reads is poisoned, and
 // tables end in ids that are none.
 class AttentionPathsTest : public DeviceTest {
@@ -145,15 +149,41 @@ class AttentionPathsTest : public DeviceTest {
     }
   }
 
+  // 1, 2, 4, 5, 7 and 9 heads of a KV head; up to three tiles of queries.
+  void ExpectSameForShapes() {
+    for (const AttentionShape& shape : {AttentionShape{1, 1, 1, 64},
+                                        {1, 8, 8, 128, true},
+                                        {2, 4, 2, 128},
+                                        {5, 6, 3, 128, true},
+                                        {7, 10, 2, 64},
+                                        {9, 5, 5, 64, true},
+                                        {8, 32, 8, 128},
+                                        {13, 20, 4, 128, true},
+                                        {16, 14, 2, 64},
+                                        {16, 72, 8, 128},
+                                        {32, 8, 2, 128},
+                                        {32, 32, 8, 64, true}}) {
+      Prepare(shape, {77, 2064, 3});
+      for (const AttentionMask& mask : kAttentionMasks) {
+        ExpectSame(mask);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  void ExpectBandsKeepTheirBits() {
+    for (const AttentionShape& shape : {AttentionShape{16, 32, 8, 128}, {32, 32, 8, 64}}) {
+      Prepare(shape, {300, 2064, 1, 700, 16, 2500, 80, 1300, 33});
+      for (const AttentionMask& mask : {AttentionMask{}, {64, true, true}}) {
+        ExpectSameBitsAlone(mask);
+      }
+    }
+  }
+
   AttentionShape shape_;
   std::int64_t bands_ = 0;
   std::int64_t table_ = 0;
   DeviceBuffer q_, k_, v_, tables_, records_, positions_, sinks_, out_, workspace_;
 };
-
-inline constexpr AttentionMask kAttentionMasks[] = {
-    {0, false, false}, {0, true, false},  {24, false, false}, {24, true, false},
-    {700, true, true}, {40, false, true}, {0, true, true}};
 
 }  // namespace draftmark::kernels
 

@@ -42,34 +42,10 @@ TEST_F(HopperPathsTest, LengthsAroundCacheBlocksAndTiles) {
 }
 
 // 1, 2, 4, 5, 7 and 9 heads of a KV head; up to three query tiles; clusters of 14 and 7; one part to 8.
-TEST_F(HopperPathsTest, Shapes) {
-  for (const AttentionShape& shape : {AttentionShape{1, 1, 1, 64},
-                                      {1, 8, 8, 128, true},
-                                      {2, 4, 2, 128},
-                                      {5, 6, 3, 128, true},
-                                      {7, 10, 2, 64},
-                                      {9, 5, 5, 64, true},
-                                      {8, 32, 8, 128},
-                                      {13, 20, 4, 128, true},
-                                      {16, 14, 2, 64},
-                                      {16, 72, 8, 128},
-                                      {32, 8, 2, 128},
-                                      {32, 32, 8, 64, true}}) {
-    Prepare(shape, {77, 2064, 3});
-    for (const AttentionMask& mask : kAttentionMasks) {
-      ExpectSame(mask);
-      if (HasFatalFailure()) return;
-    }
-  }
-}
+TEST_F(HopperPathsTest, Shapes) { ExpectSameForShapes(); }
 
 // Clusters that take several items after each other, some without keys.
-TEST_F(HopperPathsTest, ABandHasTheSameBitsAloneAndAmongOthers) {
-  for (const AttentionShape& shape : {AttentionShape{16, 32, 8, 128}, {32, 32, 8, 64}}) {
-    Prepare(shape, {300, 2064, 1, 700, 16, 2500, 80, 1300, 33});
-    for (const AttentionMask& mask : {AttentionMask{}, {64, true, true}}) ExpectSameBitsAlone(mask);
-  }
-}
+TEST_F(HopperPathsTest, ABandHasTheSameBitsAloneAndAmongOthers) { ExpectBandsKeepTheirBits(); }
 
 }  // namespace
 }  // namespace draftmark::kernels

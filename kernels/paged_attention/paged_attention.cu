@@ -133,7 +133,7 @@ Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cuda
                              args.rows * (args.heads / args.kv), Traits::kQueries))};
   launch.dealt = static_cast<int>(CeilDiv(launch.results, launch.cluster));
   launch.owners = static_cast<unsigned>(CeilDiv(launch.results, launch.dealt));
-  const bool positions = args.slot_positions != nullptr && (args.causal || args.window > 0);
+  const bool positions = UsesPositions(args);
   DM_RETURN_IF_ERROR(args.d == 64 ? (positions ? LaunchClusters<64, true>(args, launch, stream)
                                                : LaunchClusters<64, false>(args, launch, stream))
                                   : (positions ? LaunchClusters<128, true>(args, launch, stream)
@@ -185,10 +185,8 @@ Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream)
       .vector = CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {args.d})};
   if (HopperFits(args)) return LaunchHopper(args, launch, stream);
   const dim3 grid(Blocks(splits, 1), Blocks(TilesOf(args), 1), Blocks(args.bands, 1));
-  const bool masked = args.causal || args.window > 0;
-  DM_RETURN_IF_ERROR(args.slot_positions != nullptr && masked
-                         ? LaunchForHeadDim<true>(args, launch, grid, stream)
-                         : LaunchForHeadDim<false>(args, launch, grid, stream));
+  DM_RETURN_IF_ERROR(UsesPositions(args) ? LaunchForHeadDim<true>(args, launch, grid, stream)
+                                         : LaunchForHeadDim<false>(args, launch, grid, stream));
   return LaunchCombination(args, launch, splits, stream);
 }
 

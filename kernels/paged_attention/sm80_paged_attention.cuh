@@ -31,6 +31,11 @@ inline float AttentionScale(std::int64_t d) {
   return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));
 }
 
+// Whether masks compare positions of keys, and not their logical indices.
+__host__ __device__ inline bool UsesPositions(const PagedAttentionArgs& args) {
+  return args.slot_positions != nullptr && (args.causal || args.window > 0);
+}
+
 // The keys that a block works on, the same for all its threads.
 struct KeyRange {
   int begin = 0;  // of what any of its rows sees

@@ -56,33 +56,9 @@ TEST_F(ChainAttentionTest, LengthsAroundCacheBlocksAndStages) {
 
 // 1, 2, 4, 5, 7 and 9 heads of a KV head; up to three tiles of rows; up to 32 splits; blocks with several
 // works.
-TEST_F(ChainAttentionTest, Shapes) {
-  for (const AttentionShape& shape : {AttentionShape{1, 1, 1, 64},
-                                      {1, 8, 8, 128, true},
-                                      {2, 4, 2, 128},
-                                      {5, 6, 3, 128, true},
-                                      {7, 10, 2, 64},
-                                      {9, 5, 5, 64, true},
-                                      {8, 32, 8, 128},
-                                      {13, 20, 4, 128, true},
-                                      {16, 14, 2, 64},
-                                      {16, 72, 8, 128},
-                                      {32, 8, 2, 128},
-                                      {32, 32, 8, 64, true}}) {
-    Prepare(shape, {77, 2064, 3});
-    for (const AttentionMask& mask : kAttentionMasks) {
-      ExpectSame(mask);
-      if (HasFatalFailure()) return;
-    }
-  }
-}
+TEST_F(ChainAttentionTest, Shapes) { ExpectSameForShapes(); }
 
-TEST_F(ChainAttentionTest, ABandHasTheSameBitsAloneAndAmongOthers) {
-  for (const AttentionShape& shape : {AttentionShape{16, 32, 8, 128}, {32, 32, 8, 64}}) {
-    Prepare(shape, {300, 2064, 1, 700, 16, 2500, 80, 1300, 33});
-    for (const AttentionMask& mask : {AttentionMask{}, {64, true, true}}) ExpectSameBitsAlone(mask);
-  }
-}
+TEST_F(ChainAttentionTest, ABandHasTheSameBitsAloneAndAmongOthers) { ExpectBandsKeepTheirBits(); }
 
 // The second one reads what the first one wrote, through the same partial results, which the first one's
 // blocks may still have near.

@@ -51,15 +51,11 @@ __device__ __forceinline__ ChainWork PlaceOf(const ChainAttention& a, int index)
   return work;
 }
 
-__device__ __forceinline__ bool UsesPositions(const ChainAttention& a) {
-  return a.args.slot_positions != nullptr && (a.args.causal || a.args.window > 0);
-}
-
 // Records are a call's inputs: no kernel writes them.
 __device__ __forceinline__ ChainWork WorkOf(const ChainAttention& a, int index) {
   ChainWork work = PlaceOf(a, index);
   const std::uint32_t* const record = a.args.arguments + work.band * a.args.record_words;
-  const bool positions = UsesPositions(a);
+  const bool positions = UsesPositions(a.args);
   const std::uint32_t kv_len = __ldg(record), q_offset = __ldg(record + 1);
   const std::uint32_t position = __ldg(record + (positions ? 2 : 1));
   const auto keys = static_cast<int>(min(std::int64_t{kv_len}, a.args.table * kUnitKeys));
@@ -144,11 +140,11 @@ class ChainAttender {
   using Attention = PagedAttentionTraits;
   using Stages = RingPlace<Traits::kStages>;
 
-  // `turn`: items so far in this kernel; `before`: attention steps.
   __device__ ChainAttender(const ChainAttention& a, const ChainMemory<kRows>& m, unsigned* counters)
       : a_(a), m_(m), counters_(counters) {}
 
-  // `first`: this block's first work, looked up before the queries were there.
+  // `first`: this block's first work, looked up before the queries were there. `turn`: items so far in this
+  // kernel; `steps_before`: attention steps.
   __device__ void Run(const ChainWork& first, Stages& stage, unsigned& turn,
                       unsigned steps_before) {
     for (int index = static_cast<int>(blockIdx.x); index < a_.works;
@@ -208,7 +204,7 @@ class ChainAttender {
     const int first_key = (work.first_unit + 2 * index) * kUnitKeys;
     const unsigned keys_at = a_.values_first ? Unit::kOneBytes : 0;
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const bool positions = UsesPositions(a_);
+    const bool positions = UsesPositions(a_.args);
     int position = 0;  // of the key that has the lane's number
     if (positions && first_key + lane < work.end) {
       const std::uint32_t block = __ldg(a_.args.block_tables + work.band * a_.args.table +
@@ -323,10 +319,7 @@ class ChainAttender {
       }
     }
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
-    if (threadIdx.x == 0) {
-      asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(counters_ + work.item)
-                   : "memory");
-    }
+    if (threadIdx.x == 0) CountUp(counters_ + work.item);
   }
 
   // Some of an item's queries, when all of its splits are there: a warp each.
@@ -336,15 +329,7 @@ class ChainAttender {
     const int first = work.split * each;
     const int last = min(first + each, count);
     if (first >= last) return;
-    if (threadIdx.x == 0) {
-      unsigned seen = 0;
-      do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];\n"
-                     : "=r"(seen)
-                     : "l"(counters_ + work.item)
-                     : "memory");
-      } while (seen < wanted);
-    }
+    if (threadIdx.x == 0) WaitForCount(counters_ + work.item, wanted);
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
     // A warp has 64 columns of a query.
     constexpr int kPieces = kHeadDim / 64;

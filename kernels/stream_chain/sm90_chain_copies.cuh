@@ -69,13 +69,7 @@ __device__ void StreamWeights(const StreamStep& step, const StreamMaps& maps,
 // One thread: waits for all blocks to have done the steps before, and tells the others.
 template <int kRows>
 __device__ void WaitForSteps(const unsigned* counter, int s, const ChainMemory<kRows>& m) {
-  if (s > 0) {
-    const unsigned wanted = static_cast<unsigned>(s) * gridDim.x;
-    unsigned seen = 0;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];\n" : "=r"(seen) : "l"(counter) : "memory");
-    } while (seen < wanted);
-  }
+  if (s > 0) WaitForCount(counter, static_cast<unsigned>(s) * gridDim.x);
   FenceGlobal();
   Arrive(&m.b.go[s]);
 }

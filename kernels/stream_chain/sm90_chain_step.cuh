@@ -12,6 +12,18 @@
 
 namespace draftmark::kernels {
 
+// Counters that blocks of the grid wait for. Whoever counts up has made all that its thread has seen seen by
+// those who wait.
+__device__ __forceinline__ void CountUp(unsigned* counter) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(counter) : "memory");
+}
+__device__ __forceinline__ void WaitForCount(const unsigned* counter, unsigned wanted) {
+  unsigned seen = 0;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];\n" : "=r"(seen) : "l"(counter) : "memory");
+  } while (seen < wanted);
+}
+
 // How a linear step is cut among the blocks.
 struct StreamCut {
   int tiles = 0;  // of all parts; 0: a heads or an attention step

@@ -93,7 +93,7 @@ class ChainConsumer {
     if (a_.count == 1 && a_.items == 0) return;
     FenceGlobal();
     if (s + 1 < a_.count) {
-      asm volatile("red.release.gpu.global.add.u32 [%0], 1;\n" ::"l"(a_.counter) : "memory");
+      CountUp(a_.counter);
       return;
     }
     const unsigned all = static_cast<unsigned>(a_.count) * gridDim.x;

@@ -225,14 +225,18 @@ Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& ste
   return OkStatus();
 }
 
+// Rows of a band whose heads of a group are 64 queries at most.
+std::int64_t TileRows(const PagedAttentionArgs& args) {
+  return std::clamp<std::int64_t>(PagedAttentionTraits::kQueries / (args.heads / args.kv), 1,
+                                  args.rows);
+}
+
 // How an attention step is dealt out. Who has which keys does not depend on the number of bands.
 ChainAttention DealAttention(const PagedAttentionArgs& args) {
   using Attention = PagedAttentionTraits;
-  const std::int64_t group = args.heads / args.kv;
   ChainAttention dealt;
   dealt.args = args;
-  const std::int64_t tile_rows =
-      std::min<std::int64_t>(args.rows, std::max<std::int64_t>(Attention::kQueries / group, 1));
+  const std::int64_t tile_rows = TileRows(args);
   const std::int64_t tiles = CeilDiv(args.rows, tile_rows);
   const std::int64_t splits = std::clamp<std::int64_t>(
       BlocksOfDevice() / (args.kv * tiles), 1, Attention::Splits(args.rows, args.heads, args.kv));
@@ -262,11 +266,7 @@ Status CheckAttention(const PagedAttentionArgs& args) {
       .Rule(CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}),
             "queries, pools and results are aligned to 16 bytes")
       .Rule(args.k_pool != args.v_pool, "keys and values have a pool each")
-      .Rule(args.bands * args.kv *
-                    CeilDiv(args.rows,
-                            std::max<std::int64_t>(
-                                PagedAttentionTraits::kQueries / (args.heads / args.kv), 1)) <=
-                Traits::kMostItems,
+      .Rule(args.bands * args.kv * CeilDiv(args.rows, TileRows(args)) <= Traits::kMostItems,
             "bands, KV heads and rows are few enough")
       .status();
 }
