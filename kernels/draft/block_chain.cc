@@ -9,7 +9,6 @@ namespace draftmark::kernels {
 
 Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step) {
   const DeviceLayer& w = p_.weights.layers[layer];
-  const std::uint64_t rows = shape_.rows();
   BFloat16* const q = p_.scratch.q_buf.get();
   BFloat16* const k = p_.scratch.k_buf.get();
   BFloat16* const v = p_.scratch.v_buf.get();
@@ -20,22 +19,11 @@ Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step)
   DM_RETURN_IF_ERROR(chain_->Add(step));
   DM_RETURN_IF_ERROR(TapNormed(layer, "input_layernorm", step));
 
-  const std::int32_t* const positions = p_.scratch.position_ids.get();
-  StreamHeads queries = NormedHeads(p_, q, c_.q_dim(), rows, c_.num_attention_heads, w.q_norm);
-  StreamHeads keys = NormedHeads(p_, k, c_.kv_dim(), rows, c_.num_key_value_heads, w.k_norm);
-  StreamHeads values = NormedHeads(p_, v, c_.kv_dim(), rows, c_.num_key_value_heads, nullptr);
   if (taps_ != nullptr) {
-    DM_RETURN_IF_ERROR(chain_->Add({queries, keys}));
-    DM_RETURN_IF_ERROR(Tap(layer, "q_norm", {c_.num_attention_heads, c_.head_dim}, q));
-    DM_RETURN_IF_ERROR(Tap(layer, "k_norm", {c_.num_key_value_heads, c_.head_dim}, k));
-    queries.norm_weight = keys.norm_weight = nullptr;
+    DM_RETURN_IF_ERROR(chain_->Add(HeadNorms(layer)));
+    DM_RETURN_IF_ERROR(TapHeadNorms(layer));
   }
-  RotateHeads(p_, positions, queries);
-  RotateHeads(p_, positions, keys);
-  CacheHeads(p_, p_.cache.KeysOf(layer), keys);
-  CacheHeads(p_, p_.cache.ValuesOf(layer), values);
-  if (layer == 0) keys.slot_positions = p_.workspace.slot_positions;
-  return chain_->Add({queries, keys, values});
+  return chain_->Add(FinishedHeads(layer, taps_ == nullptr));
 }
 
 // A step of the chain where it takes it, else a kernel of its own. So it is between convolutions, too, which

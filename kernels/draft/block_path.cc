@@ -1,14 +1,17 @@
 #include "kernels/draft/block_path.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/conv/conv.h"
 #include "kernels/draft/layer_launches.h"
 #include "kernels/embed/embed.h"
+#include "kernels/embed/embed_traits.h"
 #include "kernels/paged_attention/paged_attention.h"
 #include "kernels/residual_add/residual_add.h"
 #include "kernels/silu_mul/silu_mul.h"
 #include "kernels/slot_fill/slot_fill.h"
+#include "kernels/stream_chain/stream_chain.h"
 #include "src/backend/cache_slots.h"
 #include "src/cuda/cuda_status.h"
 
@@ -27,6 +30,7 @@ Status BlockPath::Embed() {
                                    shape_.first * c_.hidden_size * sizeof(BFloat16), p_.stream),
                    "cudaMemsetAsync"));
   }
+  if (chain_ != nullptr) chain_->SquaresCounted(EmbedTraits::SumParts(Signed(c_.hidden_size)));
   return LaunchEmbed({.ids = p_.scratch.draft_tokens_dev.get(),
                       .table = p_.weights.embed,
                       .mask_embedding = p_.weights.mask_embedding,
@@ -35,7 +39,8 @@ Status BlockPath::Embed() {
                       .rows = Signed(shape_.rows()),
                       .vocabulary = Signed(c_.vocab_size),
                       .h = Signed(c_.hidden_size),
-                      .band = Signed(shape_.width)},
+                      .band = Signed(shape_.width),
+                      .row_sums = chain_ != nullptr ? p_.workspace.row_sums : nullptr},
                      p_.stream);
 }
 
@@ -99,6 +104,58 @@ Status BlockPath::AddToStream(const BFloat16* delta) {
                            p_.stream);
 }
 
+// Before the next norm, which can do it as well.
+Status BlockPath::AddLater(const BFloat16* delta) {
+  if (!p_.fast || taps_ != nullptr) return AddToStream(delta);
+  pending_ = delta;
+  return OkStatus();
+}
+
+Status BlockPath::NormStream(DeviceMatrix weight, BFloat16* normed) {
+  return AddAndNorm(p_, RowsOf(p_.scratch.stream_buf, c_.hidden_size),
+                    std::exchange(pending_, nullptr), weight, shape_.rows(), normed);
+}
+
+// Norm of queries and keys alone, in place.
+std::vector<StreamHeads> BlockPath::HeadNorms(std::uint64_t layer) const {
+  const DeviceLayer& w = p_.weights.layers[layer];
+  return {NormedHeads(p_, RowsOf(p_.scratch.q_buf, c_.q_dim()), c_.q_dim(), shape_.rows(),
+                      c_.num_attention_heads, w.q_norm),
+          NormedHeads(p_, RowsOf(p_.scratch.k_buf, c_.kv_dim()), c_.kv_dim(), shape_.rows(),
+                      c_.num_key_value_heads, w.k_norm)};
+}
+
+// Queries, keys and values, to where attention reads them. Behind HeadNorms they are not `normed` again.
+std::vector<StreamHeads> BlockPath::FinishedHeads(std::uint64_t layer, bool normed) const {
+  std::vector<StreamHeads> heads = HeadNorms(layer);
+  for (StreamHeads& one : heads) {
+    if (!normed) one.norm_weight = nullptr;
+    RotateHeads(p_, p_.scratch.position_ids.get() + shape_.first, one);
+  }
+  heads.push_back(NormedHeads(p_, RowsOf(p_.scratch.v_buf, c_.kv_dim()), c_.kv_dim(), shape_.rows(),
+                              c_.num_key_value_heads, nullptr));
+  CacheHeads(p_, p_.cache.KeysOf(layer), heads[1]);
+  CacheHeads(p_, p_.cache.ValuesOf(layer), heads[2]);
+  if (layer == 0) heads[1].slot_positions = p_.workspace.slot_positions;
+  return heads;
+}
+
+Status BlockPath::TapHeadNorms(std::uint64_t layer) {
+  DM_RETURN_IF_ERROR(Tap(layer, "q_norm", {c_.num_attention_heads, c_.head_dim},
+                         RowsOf(p_.scratch.q_buf, c_.q_dim())));
+  return Tap(layer, "k_norm", {c_.num_key_value_heads, c_.head_dim},
+             RowsOf(p_.scratch.k_buf, c_.kv_dim()));
+}
+
+// In one launch, or in two where the stages between are wanted.
+Status BlockPath::FinishHeads(std::uint64_t layer) {
+  if (taps_ != nullptr) {
+    DM_RETURN_IF_ERROR(LaunchHeads(HeadNorms(layer), p_.stream));
+    DM_RETURN_IF_ERROR(TapHeadNorms(layer));
+  }
+  return LaunchHeads(FinishedHeads(layer, taps_ == nullptr), p_.stream);
+}
+
 Status BlockPath::ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* input) {
   const DeviceLayer& w = p_.weights.layers[layer];
   const std::uint64_t rows = shape_.rows();
@@ -106,22 +163,26 @@ Status BlockPath::ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* 
   BFloat16* const k = RowsOf(p_.scratch.k_buf, c_.kv_dim());
   BFloat16* const v = RowsOf(p_.scratch.v_buf, c_.kv_dim());
   const std::int32_t* const positions = p_.scratch.position_ids.get() + shape_.first;
-  const auto project = [&](DeviceMatrix weight, DeviceMatrix bias, BFloat16* y, std::uint64_t n) {
-    return Linear(p_, {.x = input,
-                       .weight = weight,
-                       .bias = bias,
-                       .y = y,
-                       .rows = rows,
-                       .n = n,
-                       .k = c_.hidden_size});
-  };
-  DM_RETURN_IF_ERROR(project(w.q_proj, w.q_bias, q, c_.q_dim()));
-  DM_RETURN_IF_ERROR(project(w.k_proj, w.k_bias, k, c_.kv_dim()));
-  DM_RETURN_IF_ERROR(project(w.v_proj, w.v_bias, v, c_.kv_dim()));
+  DM_RETURN_IF_ERROR(Linear(p_, {.x = input,
+                                 .weight = w.q_proj,
+                                 .bias = w.q_bias,
+                                 .y = q,
+                                 .rows = rows,
+                                 .n = c_.q_dim(),
+                                 .k = c_.hidden_size}));
+  DM_RETURN_IF_ERROR(LinearPair(p_,
+                                {.x = input,
+                                 .weight = w.k_proj,
+                                 .bias = w.k_bias,
+                                 .y = k,
+                                 .rows = rows,
+                                 .n = c_.kv_dim(),
+                                 .k = c_.hidden_size},
+                                w.v_proj, w.v_bias, v));
+  if (p_.fast && shape_.paged) return FinishHeads(layer);
   DM_RETURN_IF_ERROR(NormHeads(p_, q, w.q_norm, rows, c_.num_attention_heads));
   DM_RETURN_IF_ERROR(NormHeads(p_, k, w.k_norm, rows, c_.num_key_value_heads));
-  DM_RETURN_IF_ERROR(Tap(layer, "q_norm", {c_.num_attention_heads, c_.head_dim}, q));
-  DM_RETURN_IF_ERROR(Tap(layer, "k_norm", {c_.num_key_value_heads, c_.head_dim}, k));
+  DM_RETURN_IF_ERROR(TapHeadNorms(layer));
   DM_RETURN_IF_ERROR(Rotate(p_, q, positions, rows, c_.num_attention_heads));
   DM_RETURN_IF_ERROR(Rotate(p_, k, positions, rows, c_.num_key_value_heads));
   if (!shape_.paged) return OkStatus();
@@ -134,17 +195,15 @@ Status BlockPath::ProjectContext(std::uint64_t layer) {
   const std::uint64_t n = shape_.first;
   if (n == 0) return OkStatus();
   BFloat16* const k = p_.scratch.k_buf.get();
-  const auto project = [&](DeviceMatrix weight, DeviceMatrix bias, BFloat16* y) {
-    return Linear(p_, {.x = p_.scratch.fc_proj.get(),
-                       .weight = weight,
-                       .bias = bias,
-                       .y = y,
-                       .rows = n,
-                       .n = c_.kv_dim(),
-                       .k = c_.hidden_size});
-  };
-  DM_RETURN_IF_ERROR(project(w.k_proj, w.k_bias, k));
-  DM_RETURN_IF_ERROR(project(w.v_proj, w.v_bias, p_.scratch.v_buf.get()));
+  DM_RETURN_IF_ERROR(LinearPair(p_,
+                                {.x = p_.scratch.fc_proj.get(),
+                                 .weight = w.k_proj,
+                                 .bias = w.k_bias,
+                                 .y = k,
+                                 .rows = n,
+                                 .n = c_.kv_dim(),
+                                 .k = c_.hidden_size},
+                                w.v_proj, w.v_bias, p_.scratch.v_buf.get()));
   DM_RETURN_IF_ERROR(NormHeads(p_, k, w.k_norm, n, c_.num_key_value_heads));
   if (taps_ != nullptr) {
     std::vector<StageTaps::PassRow> rows(n);
@@ -238,8 +297,7 @@ Status BlockPath::Attention(std::uint64_t layer) {
   BFloat16* const projected = RowsOf(p_.scratch.stream_acc, h);
   const BFloat16* const attended = RowsOf(p_.scratch.attn_out, c_.q_dim());
   const std::string site = LayerStage(layer, "attention_conv");
-  DM_RETURN_IF_ERROR(
-      Norm(p_, RowsOf(p_.scratch.stream_buf, h), w.input_layernorm, shape_.rows(), normed));
+  DM_RETURN_IF_ERROR(NormStream(w.input_layernorm, normed));
   DM_RETURN_IF_ERROR(Tap(layer, "input_layernorm", {h}, normed));
   const BFloat16* input = nullptr;
   DM_RETURN_IF_ERROR(ConvPrepare(w.attention_conv, site, &input));
@@ -260,7 +318,7 @@ Status BlockPath::Attention(std::uint64_t layer) {
   DM_RETURN_IF_ERROR(Tap(layer, "o_proj", {h}, projected));
   const BFloat16* delta = nullptr;
   DM_RETURN_IF_ERROR(ConvFinish(w.attention_conv, site, &delta));
-  return AddToStream(delta);
+  return AddLater(delta);
 }
 
 Status BlockPath::Mlp(std::uint64_t layer) {
@@ -273,15 +331,13 @@ Status BlockPath::Mlp(std::uint64_t layer) {
   BFloat16* const up = RowsOf(p_.scratch.mlp_up, wide);
   BFloat16* const down = RowsOf(p_.scratch.stream_acc, h);
   const std::string site = LayerStage(layer, "mlp_conv");
-  DM_RETURN_IF_ERROR(
-      Norm(p_, RowsOf(p_.scratch.stream_buf, h), w.post_attention_layernorm, rows, normed));
+  DM_RETURN_IF_ERROR(NormStream(w.post_attention_layernorm, normed));
   DM_RETURN_IF_ERROR(Tap(layer, "post_attention_layernorm", {h}, normed));
   const BFloat16* input = nullptr;
   DM_RETURN_IF_ERROR(ConvPrepare(w.mlp_conv, site, &input));
-  DM_RETURN_IF_ERROR(
-      Linear(p_, {.x = input, .weight = w.gate_proj, .y = gate, .rows = rows, .n = wide, .k = h}));
-  DM_RETURN_IF_ERROR(
-      Linear(p_, {.x = input, .weight = w.up_proj, .y = up, .rows = rows, .n = wide, .k = h}));
+  DM_RETURN_IF_ERROR(LinearPair(
+      p_, {.x = input, .weight = w.gate_proj, .y = gate, .rows = rows, .n = wide, .k = h},
+      w.up_proj, nullptr, up));
   DM_RETURN_IF_ERROR(LaunchSiluMul(
       {.gate = gate, .up = up, .rows = Signed(rows), .width = Signed(wide)}, p_.stream));
   DM_RETURN_IF_ERROR(
@@ -289,7 +345,7 @@ Status BlockPath::Mlp(std::uint64_t layer) {
   DM_RETURN_IF_ERROR(Tap(layer, "mlp", {h}, down));
   const BFloat16* delta = nullptr;
   DM_RETURN_IF_ERROR(ConvFinish(w.mlp_conv, site, &delta));
-  DM_RETURN_IF_ERROR(AddToStream(delta));
+  DM_RETURN_IF_ERROR(AddLater(delta));
   return Tap(layer, "output", {h}, RowsOf(p_.scratch.stream_buf, h));
 }
 
@@ -308,9 +364,6 @@ Status BlockPath::RunLayers() {
                        p_.stream));
   }
   DM_RETURN_IF_ERROR(Embed());
-  if (chain_ != nullptr) {
-    DM_RETURN_IF_ERROR(chain_->CountSquares(p_.scratch.stream_buf.get(), shape_.rows()));
-  }
   for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
     if (chain_ != nullptr) {
       DM_RETURN_IF_ERROR(ChainLayer(layer));
@@ -319,7 +372,7 @@ Status BlockPath::RunLayers() {
       DM_RETURN_IF_ERROR(Mlp(layer));
     }
   }
-  return OkStatus();
+  return pending_ != nullptr ? AddToStream(std::exchange(pending_, nullptr)) : OkStatus();
 }
 
 }  // namespace draftmark::kernels

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/draft/chain_runner.h"
 #include "kernels/draft/draft_parts.h"
@@ -72,12 +73,20 @@ class BlockPath {
   // Of `layer`, its block rows.
   Status Tap(std::uint64_t layer, const char* stage, const Shape& row_shape, const BFloat16* rows);
   Status AddToStream(const BFloat16* delta);
+  Status AddLater(const BFloat16* delta);
+  // What AddLater has left is added.
+  Status NormStream(DeviceMatrix weight, BFloat16* normed);
+  std::vector<StreamHeads> HeadNorms(std::uint64_t layer) const;
+  std::vector<StreamHeads> FinishedHeads(std::uint64_t layer, bool normed) const;
+  Status TapHeadNorms(std::uint64_t layer);
+  Status FinishHeads(std::uint64_t layer);
 
   const DraftParts& p_;
   const DrafterConfig& c_;
   const BlockShape shape_;
   ChainRunner* const chain_;
   StageTaps* const taps_;
+  const BFloat16* pending_ = nullptr;  // rows that the stream does not have yet
 };
 
 }  // namespace draftmark::kernels

@@ -33,6 +33,8 @@ class ChainRunner {
   // Leaves the rows' sums of squares for the next Normed.
   Status AddCounted(StreamLinear step);
   Status CountSquares(const BFloat16* x, std::uint64_t rows);
+  // The sums are there, in so many parts.
+  void SquaresCounted(std::int64_t parts) { sum_parts_ = parts; }
 
   Status Add(const StreamLinear& step);
   Status Add(const std::vector<StreamHeads>& heads);

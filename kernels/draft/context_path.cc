@@ -5,6 +5,8 @@
 #include "kernels/draft/chain_runner.h"
 #include "kernels/draft/layer_launches.h"
 #include "kernels/kv_split/kv_split.h"
+#include "kernels/stream_chain/stream_chain.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 
 namespace draftmark::kernels {
 
@@ -29,16 +31,52 @@ Status ProjectTaps(const DraftParts& parts, const ContextPass& pass, StageTaps* 
 
 namespace {
 
+// Keys and values of all layers from fc's projections to the cache: norms, RoPE and copies in one step, or in
+// more where stages between them are wanted. `run` takes a vector of heads.
+template <typename Run>
+Status FinishContextHeads(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps,
+                          const Run& run) {
+  const DrafterConfig& c = parts.config;
+  const std::uint64_t kv_dim = c.kv_dim();
+  const std::uint64_t fused_width = c.num_hidden_layers * 2 * kv_dim;
+  BFloat16* const fused = parts.scratch.fused_kv_out.get();
+  BFloat16* const keys = parts.scratch.mlp_intermediate.get();
+  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
+  std::vector<StreamHeads> heads;
+  for (std::uint64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const DeviceLayer& w = parts.weights.layers[layer];
+    StreamHeads k = NormedHeads(parts, fused + 2 * layer * kv_dim, fused_width, pass.rows,
+                                c.num_key_value_heads, w.k_norm);
+    StreamHeads v = NormedHeads(parts, fused + (2 * layer + 1) * kv_dim, fused_width, pass.rows,
+                                c.num_key_value_heads, nullptr);
+    if (stage_taps != nullptr) {
+      // Norm and RoPE one after the other, through the borrowed buffer: the same bits.
+      k.y = keys + layer * pass.rows * kv_dim;
+      k.y_stride = Signed(kv_dim);
+      DM_RETURN_IF_ERROR(run(std::vector<StreamHeads>{k}));
+      DM_RETURN_IF_ERROR(
+          stage_taps->HoldRows(LayerStage(layer, "k_norm"), kv_dim, k.y, pass.shown));
+      k.x = k.y;
+      k.x_stride = k.y_stride;
+      k.norm_weight = nullptr;
+    }
+    RotateHeads(parts, positions + layer * pass.rows, k);
+    CacheHeads(parts, parts.cache.KeysOf(layer), k);
+    CacheHeads(parts, parts.cache.ValuesOf(layer), v);
+    if (layer == 0) k.slot_positions = parts.workspace.slot_positions;
+    heads.push_back(k);
+    heads.push_back(v);
+  }
+  return run(heads);
+}
+
 // The same in a streaming chain.
 Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
   ChainRunner chain(parts, /*at_once=*/stage_taps != nullptr);
   const DrafterConfig& c = parts.config;
-  const std::uint64_t kv_dim = c.kv_dim();
-  const std::uint64_t fused_width = c.num_hidden_layers * 2 * kv_dim;
+  const std::uint64_t fused_width = c.num_hidden_layers * 2 * c.kv_dim();
   BFloat16* const projected = parts.scratch.fc_proj.get();
   BFloat16* const fused = parts.scratch.fused_kv_out.get();
-  BFloat16* const keys = parts.scratch.mlp_intermediate.get();
-  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
   // For the stages only. Nothing else lies there as yet, and a pass has no more rows than the row
   // buffers (PrecomputeBorrows); a small vocabulary's logits would not hold them.
   BFloat16* const normed = stage_taps != nullptr ? parts.scratch.stream_buf.get() : nullptr;
@@ -55,32 +93,9 @@ Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageT
     DM_RETURN_IF_ERROR(stage_taps->HoldRows("hidden_norm", c.hidden_size, normed, pass.shown));
   }
 
-  std::vector<StreamHeads> heads;
-  for (std::uint64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
-    const DeviceLayer& w = parts.weights.layers[layer];
-    StreamHeads k = NormedHeads(parts, fused + 2 * layer * kv_dim, fused_width, pass.rows,
-                                c.num_key_value_heads, w.k_norm);
-    StreamHeads v = NormedHeads(parts, fused + (2 * layer + 1) * kv_dim, fused_width, pass.rows,
-                                c.num_key_value_heads, nullptr);
-    if (stage_taps != nullptr) {
-      // Norm and RoPE one after the other, through the borrowed buffer: the same bits.
-      k.y = keys + layer * pass.rows * kv_dim;
-      k.y_stride = Signed(kv_dim);
-      DM_RETURN_IF_ERROR(chain.Add({k}));
-      DM_RETURN_IF_ERROR(
-          stage_taps->HoldRows(LayerStage(layer, "k_norm"), kv_dim, k.y, pass.shown));
-      k.x = k.y;
-      k.x_stride = k.y_stride;
-      k.norm_weight = nullptr;
-    }
-    RotateHeads(parts, positions + layer * pass.rows, k);
-    CacheHeads(parts, parts.cache.KeysOf(layer), k);
-    CacheHeads(parts, parts.cache.ValuesOf(layer), v);
-    if (layer == 0) k.slot_positions = parts.workspace.slot_positions;
-    heads.push_back(k);
-    heads.push_back(v);
-  }
-  DM_RETURN_IF_ERROR(chain.Add(heads));
+  DM_RETURN_IF_ERROR(
+      FinishContextHeads(parts, pass, stage_taps,
+                         [&](const std::vector<StreamHeads>& heads) { return chain.Add(heads); }));
   return chain.Flush();
 }
 
@@ -105,6 +120,11 @@ Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTap
                                     .rows = pass.rows,
                                     .n = fused_width,
                                     .k = c.hidden_size}));
+  if (parts.fast && 2 * layers <= StreamChainTraits::kMostHeadsAlone) {
+    return FinishContextHeads(parts, pass, stage_taps, [&](const std::vector<StreamHeads>& heads) {
+      return LaunchHeads(heads, parts.stream);
+    });
+  }
   DM_RETURN_IF_ERROR(LaunchKvSplit({.fused = fused,
                                     .k = keys,
                                     .rows = static_cast<std::int64_t>(pass.rows),

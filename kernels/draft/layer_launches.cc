@@ -7,30 +7,63 @@
 #include "kernels/rope/rope.h"
 
 namespace draftmark::kernels {
+namespace {
+
+LinearArgs ArgsOf(const DraftParts& parts, const LinearStep& step) {
+  return {.x = step.x,
+          .weight = step.weight,
+          .bias = step.bias,
+          .y = step.y,
+          .multiplier = static_cast<float>(step.multiplier),
+          .softcap = static_cast<float>(step.softcap),
+          .rows = Signed(step.rows),
+          .n = Signed(step.n),
+          .k = Signed(step.k),
+          .workspace = parts.workspace.gemm,
+          .workspace_bytes = parts.workspace.gemm_bytes};
+}
+
+RmsNormArgs NormOf(const DraftParts& parts, const BFloat16* x, DeviceMatrix weight,
+                   std::uint64_t rows, BFloat16* y) {
+  return {.x = x,
+          .weight = weight,
+          .epsilon = parts.epsilon(),
+          .y = y,
+          .rows = Signed(rows),
+          .h = Signed(parts.config.hidden_size)};
+}
+
+}  // namespace
+
 Status Linear(const DraftParts& parts, const LinearStep& step) {
-  return LaunchLinear({.x = step.x,
-                       .weight = step.weight,
-                       .bias = step.bias,
-                       .y = step.y,
-                       .multiplier = static_cast<float>(step.multiplier),
-                       .softcap = static_cast<float>(step.softcap),
-                       .rows = Signed(step.rows),
-                       .n = Signed(step.n),
-                       .k = Signed(step.k),
-                       .workspace = parts.workspace.gemm,
-                       .workspace_bytes = parts.workspace.gemm_bytes},
-                      parts.library, parts.stream);
+  return LaunchLinear(ArgsOf(parts, step), parts.library, parts.stream);
+}
+
+Status LinearPair(const DraftParts& parts, const LinearStep& step, DeviceMatrix second_weight,
+                  DeviceMatrix second_bias, BFloat16* second_y) {
+  if (parts.fast) {
+    return LaunchLinearPair(ArgsOf(parts, step), second_weight, second_bias, second_y,
+                            parts.library, parts.stream);
+  }
+  LinearStep second = step;
+  second.weight = second_weight;
+  second.bias = second_bias;
+  second.y = second_y;
+  DM_RETURN_IF_ERROR(Linear(parts, step));
+  return Linear(parts, second);
 }
 
 Status Norm(const DraftParts& parts, const BFloat16* x, DeviceMatrix weight, std::uint64_t rows,
             BFloat16* y) {
-  return LaunchRmsNorm({.x = x,
-                        .weight = weight,
-                        .epsilon = parts.epsilon(),
-                        .y = y,
-                        .rows = Signed(rows),
-                        .h = Signed(parts.config.hidden_size)},
-                       parts.stream);
+  return LaunchRmsNorm(NormOf(parts, x, weight, rows, y), parts.stream);
+}
+
+Status AddAndNorm(const DraftParts& parts, BFloat16* stream, const BFloat16* delta,
+                  DeviceMatrix weight, std::uint64_t rows, BFloat16* y) {
+  RmsNormArgs args = NormOf(parts, stream, weight, rows, y);
+  args.delta = delta;
+  args.sum = delta != nullptr ? stream : nullptr;
+  return LaunchRmsNorm(args, parts.stream);
 }
 
 Status NormHeads(const DraftParts& parts, BFloat16* x, DeviceMatrix weight, std::uint64_t rows,

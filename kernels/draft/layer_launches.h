@@ -23,10 +23,16 @@ struct LinearStep {
   double softcap = 0;
 };
 Status Linear(const DraftParts& parts, const LinearStep& step);
+// And of the same input with another matrix: on the fast path in one launch, where that can be.
+Status LinearPair(const DraftParts& parts, const LinearStep& step, DeviceMatrix second_weight,
+                  DeviceMatrix second_bias, BFloat16* second_y);
 
 // Whole rows of width h.
 Status Norm(const DraftParts& parts, const BFloat16* x, DeviceMatrix weight, std::uint64_t rows,
             BFloat16* y);
+// The same of the stream, to which `delta` is added in front; null: nothing is.
+Status AddAndNorm(const DraftParts& parts, BFloat16* stream, const BFloat16* delta,
+                  DeviceMatrix weight, std::uint64_t rows, BFloat16* y);
 // Each of the row's heads, in place.
 Status NormHeads(const DraftParts& parts, BFloat16* x, DeviceMatrix weight, std::uint64_t rows,
                  std::uint64_t heads);

@@ -9,7 +9,8 @@ namespace draftmark::kernels {
 Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream) {
   using Traits = EmbedTraits;
   if (args.rows == 0) return OkStatus();
-  constexpr std::int64_t kColumns = Traits::kThreads * kChunk;
+  constexpr std::int64_t kColumns = Traits::kColumns;
+  static_assert(kColumns == Traits::kThreads * kChunk);
   DM_RETURN_IF_ERROR(ArgumentCheck("embed")
                          .Size("rows", args.rows)
                          .Size("vocabulary", args.vocabulary)
@@ -18,6 +19,8 @@ Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream) {
                          .Pointer("ids", args.ids)
                          .Pointer("table", args.table)
                          .Pointer("out", args.out)
+                         .Rule(args.row_sums == nullptr || args.rows <= Traits::kSumRows,
+                               "row_sums are of at most 16 rows")
                          .status());
   const dim3 grid(Blocks(args.rows, 1), Blocks(args.h, kColumns));
   auto* const kernel = CanVectorise({args.table, args.mask_embedding, args.out}, {args.h})

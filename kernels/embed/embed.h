@@ -3,7 +3,8 @@
 // Mask rows take `mask_embedding` where a checkpoint ships one: those behind the first of each band,
 // or, without `band`, those whose id is `mask_token`. The scale is one
 // FP32 product and one rounding; 1 copies. An id outside the vocabulary gives a row of NaN: nothing
-// foreign is read, and it shows. INVALID_ARGUMENT for sizes or pointers that cannot be. Common rules
+// foreign is read, and it shows. With row_sums (of at most 16 rows) the sums of squares of what is
+// written are left for an RMSNorm that another kernel does. INVALID_ARGUMENT for sizes or pointers that cannot be. Common rules
 // of launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_EMBED_EMBED_H_
 #define DRAFTMARK_KERNELS_EMBED_EMBED_H_
@@ -27,7 +28,8 @@ struct EmbedArgs {
   std::int64_t rows = 0;
   std::int64_t vocabulary = 0;
   std::int64_t h = 0;
-  std::int64_t band = 0;  // rows of a band; 0: masks are known by their id
+  std::int64_t band = 0;      // rows of a band; 0: masks are known by their id
+  float* row_sums = nullptr;  // [EmbedTraits::SumParts(h), 16], FP32; may be null
 };
 
 Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream);

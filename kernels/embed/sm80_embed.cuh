@@ -5,8 +5,10 @@
 #include <cstdint>
 
 #include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/embed/embed.h"
+#include "kernels/embed/embed_traits.h"
 
 namespace draftmark::kernels {
 
@@ -16,8 +18,7 @@ __global__ void EmbedKernel(EmbedArgs args) {
   WaitForPrevious();
   const std::int64_t row = blockIdx.x;
   const int column = static_cast<int>((blockIdx.y * blockDim.x + threadIdx.x) * kChunk);
-  const int h = static_cast<int>(args.h);
-  if (column >= h) return;
+  const int left = static_cast<int>(args.h) - column;  // columns from here on
 
   const std::uint32_t id = args.ids[row];
   const BFloat16* source = nullptr;
@@ -27,15 +28,18 @@ __global__ void EmbedKernel(EmbedArgs args) {
   } else if (id < args.vocabulary) {
     source = args.table + id * args.h;
   }
-  float values[kChunk];
-  if (source != nullptr) {
-    LoadChunk<kVector>(source + column, h - column, values);
-  }
-#pragma unroll
+  float values[kChunk] = {};
+  if (source != nullptr && left > 0) LoadChunk<kVector>(source + column, left, values);
+  float sum = 0;
   for (int i = 0; i < kChunk; ++i) {
     values[i] = source != nullptr ? __fmul_rn(values[i], args.scale) : FloatOf(kNanBits);
+    const float rounded = ToFloat(Round(values[i]));
+    if (i < left) sum = fmaf(rounded, rounded, sum);
   }
-  StoreChunk<kVector>(args.out + row * args.h + column, h - column, values);
+  if (left > 0) StoreChunk<kVector>(args.out + row * args.h + column, left, values);
+  if (args.row_sums == nullptr) return;
+  sum = BlockSum(sum);
+  if (threadIdx.x == 0) args.row_sums[blockIdx.y * EmbedTraits::kSumRows + row] = sum;
 }
 
 }  // namespace draftmark::kernels

@@ -23,14 +23,34 @@ bool LibraryFits(const LinearArgs& args) {
          CanVectorise({args.x, args.weight, args.bias, args.y}, {});
 }
 
+Status Check(const LinearArgs& args, bool by_library) {
+  return ArgumentCheck("linear")
+      .Size("rows", args.rows, 1, kMostBlocksYZ)
+      .Size("n", args.n)
+      .Size("k", args.k, 1, INT32_MAX / 2)
+      .Pointer("x", args.x)
+      .Pointer("weight", args.weight)
+      .Pointer("y", args.y)
+      .Rule(args.softcap >= 0, "softcap is not negative")
+      .Workspace(
+          args.workspace, args.workspace_bytes,
+          by_library ? LinearTraits::WorkspaceBytes(args.rows, args.n, NeedsEpilogue(args)) : 0)
+      .status();
+}
+
+// Without its result.
+GemmArgs ProductOf(const LinearArgs& args) {
+  return {.x = args.x,
+          .weight = args.weight,
+          .rows = args.rows,
+          .n = args.n,
+          .k = args.k,
+          .workspace = args.workspace,
+          .workspace_bytes = LinearTraits::kLibraryWorkspaceBytes};
+}
+
 Status ByLibrary(const LinearArgs& args, CublasLt& library, cudaStream_t stream) {
-  GemmArgs gemm = {.x = args.x,
-                   .weight = args.weight,
-                   .rows = args.rows,
-                   .n = args.n,
-                   .k = args.k,
-                   .workspace = args.workspace,
-                   .workspace_bytes = LinearTraits::kLibraryWorkspaceBytes};
+  GemmArgs gemm = ProductOf(args);
   if (!NeedsEpilogue(args)) {
     gemm.bias = args.bias;
     gemm.alpha = args.multiplier;
@@ -57,19 +77,7 @@ bool NeedsEpilogue(const LinearArgs& args) {
 Status LaunchLinear(const LinearArgs& args, CublasLt* library, cudaStream_t stream) {
   if (args.rows == 0) return OkStatus();
   const bool by_library = library != nullptr && LibraryFits(args);
-  DM_RETURN_IF_ERROR(
-      ArgumentCheck("linear")
-          .Size("rows", args.rows, 1, kMostBlocksYZ)
-          .Size("n", args.n)
-          .Size("k", args.k, 1, INT32_MAX / 2)
-          .Pointer("x", args.x)
-          .Pointer("weight", args.weight)
-          .Pointer("y", args.y)
-          .Rule(args.softcap >= 0, "softcap is not negative")
-          .Workspace(
-              args.workspace, args.workspace_bytes,
-              by_library ? LinearTraits::WorkspaceBytes(args.rows, args.n, NeedsEpilogue(args)) : 0)
-          .status());
+  DM_RETURN_IF_ERROR(Check(args, by_library));
   if (by_library) {
     const Status status = ByLibrary(args, *library, stream);
     if (status.code() != StatusCode::kUnimplemented) return status;
@@ -82,6 +90,29 @@ Status LaunchLinear(const LinearArgs& args, CublasLt* library, cudaStream_t stre
                       .k = args.k},
                      EpilogueOf(args), stream);
   return LaunchStatus("linear");
+}
+
+Status LaunchLinearPair(const LinearArgs& first, const BFloat16* second_weight,
+                        const BFloat16* second_bias, BFloat16* second_y, CublasLt* library,
+                        cudaStream_t stream) {
+  LinearArgs second = first;
+  second.weight = second_weight;
+  second.bias = second_bias;
+  second.y = second_y;
+  const bool plain = first.bias == nullptr && second_bias == nullptr && first.softcap == 0 &&
+                     first.multiplier == 1 && first.rows > 0;
+  if (plain && library != nullptr && second_weight != nullptr && second_y != nullptr &&
+      LibraryFits(first) && LibraryFits(second)) {
+    DM_RETURN_IF_ERROR(Check(first, true));
+    GemmArgs gemm = ProductOf(first);
+    gemm.y = first.y;
+    gemm.second_weight = second_weight;
+    gemm.second_y = second_y;
+    const Status status = library->Multiply(gemm, stream);
+    if (status.code() != StatusCode::kUnimplemented) return status;
+  }
+  DM_RETURN_IF_ERROR(LaunchLinear(first, library, stream));
+  return LaunchLinear(second, library, stream);
 }
 
 }  // namespace draftmark::kernels

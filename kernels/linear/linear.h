@@ -44,6 +44,12 @@ bool NeedsEpilogue(const LinearArgs& args);
 // `library` may be null: the own kernel computes everything.
 Status LaunchLinear(const LinearArgs& args, CublasLt* library, cudaStream_t stream);
 
+// Two layers of the same input and sizes; in one launch where the library takes them so, which can be other
+// bits than by two. `first` without bias, softcap and multiplier goes in one.
+Status LaunchLinearPair(const LinearArgs& first, const BFloat16* second_weight,
+                        const BFloat16* second_bias, BFloat16* second_y, CublasLt* library,
+                        cudaStream_t stream);
+
 }  // namespace draftmark::kernels
 
 #endif  // DRAFTMARK_KERNELS_LINEAR_LINEAR_H_

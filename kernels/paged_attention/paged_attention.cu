@@ -112,7 +112,8 @@ Status LaunchClusters(const PagedAttentionArgs& args, const HopperLaunch& launch
   DM_RETURN_IF_ERROR(
       CudaStatus(cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                  "paged_attention: cudaFuncSetAttribute"));
-  const unsigned clusters = std::min(launch.items, Hopper::kBlocks / launch.cluster);
+  const unsigned clusters =
+      std::min(launch.items, static_cast<unsigned>(Hopper::ClustersAtATime(launch.cluster)));
   return LaunchDependentClusters("paged_attention, clusters", kKernel,
                                  dim3(clusters * launch.cluster), dim3(Hopper::kThreads),
                                  kSharedBytes, launch.cluster, stream, args, launch, keys, values);
@@ -121,14 +122,15 @@ Status LaunchClusters(const PagedAttentionArgs& args, const HopperLaunch& launch
 Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cudaStream_t stream) {
   const std::int64_t tiles = TilesOf(args);
   const std::int64_t parts = Hopper::Parts(tiles);
+  const std::int64_t items = args.bands * tiles * parts;
   const std::int64_t results = args.bands * args.rows * args.heads;
   common.partial = reinterpret_cast<float*>(static_cast<char*>(args.workspace) +
                                             Traits::StatsBytes(results, parts));
   HopperLaunch launch = {.common = common,
-                         .items = static_cast<unsigned>(args.bands * tiles * parts),
+                         .items = static_cast<unsigned>(items),
                          .query_tiles = static_cast<unsigned>(tiles / args.kv),
                          .parts = static_cast<unsigned>(parts),
-                         .cluster = static_cast<unsigned>(Hopper::Cluster(tiles)),
+                         .cluster = static_cast<unsigned>(Hopper::Cluster(items)),
                          .results = static_cast<int>(std::min<std::int64_t>(
                              args.rows * (args.heads / args.kv), Traits::kQueries))};
   launch.dealt = static_cast<int>(CeilDiv(launch.results, launch.cluster));

@@ -21,8 +21,9 @@
 // before it writes, or reads anything but records: those must have been complete when that one was
 // launched (kernels/device/dependent_launch.cuh).
 //
-// Whole Hopper GPUs have kernels of their own for d 64 and 128 (PagedAttentionTraits::Hopper). Either
-// way a band has the same bits in every run, alone and among others; the bits of the two differ.
+// A band has the same bits in every run, alone and among others. Whole Hopper GPUs have kernels of their
+// own for d 64 and 128 (PagedAttentionTraits::Hopper), with bits of their own: the same in every run, and
+// for the same number of bands wherever a band stands among them.
 //
 // Scores, softmax and sums are FP32. Products run on tensor cores; a probability enters them as the
 // sum of two BF16 numbers, which keeps 16 bits of it. A sink joins the denominator only. A row that

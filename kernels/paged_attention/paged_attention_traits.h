@@ -80,8 +80,7 @@ struct PagedAttentionTraits {
     static constexpr int kUnits = 5;
     static constexpr int kKeys = kUnits * kBlockRows;
     static constexpr int kMostCluster = 9;
-    static constexpr int kClusters = 8;                            // of that size, at a time
-    static constexpr unsigned kBlocks = kMostCluster * kClusters;  // of a launch at most
+    static constexpr int kClusters = 8;  // of that size, at a time
     template <int kHeadDim>
     static constexpr int kStages = kHeadDim == 128 ? 3 : 6;
     // Floats of a result in shared memory: its sums, maximum, denominator, and what puts eight rows
@@ -93,10 +92,24 @@ struct PagedAttentionTraits {
     static constexpr std::int64_t Parts(std::int64_t tiles) {
       return std::max<std::int64_t>(kClusters / tiles, 1);
     }
-    static constexpr std::int64_t Cluster(std::int64_t tiles) {
-      return tiles > kClusters && tiles <= 2 * kClusters ? kMostCluster / 2 : kMostCluster;
+    // Clusters of `cluster` blocks that a launch has at most.
+    static constexpr std::int64_t ClustersAtATime(std::int64_t cluster) {
+      return cluster == kMostCluster ? kClusters : cluster == 4 ? 30 : 66;
     }
-    // Results of a query tile are dealt out to a cluster's blocks: 9 times 8 rows, or 4 times 16.
+    // Blocks of a cluster for so many items: those that are done first, when an item costs one unit of
+    // time for all of its keys, shared by the blocks, and a twenty-fifth for what each cluster does once.
+    static constexpr std::int64_t Cluster(std::int64_t items) {
+      const auto cost = [items](std::int64_t cluster) {
+        const std::int64_t at_a_time = ClustersAtATime(cluster);
+        return (items + at_a_time - 1) / at_a_time * (25 + cluster) * 36 / cluster;
+      };
+      std::int64_t best = kMostCluster;
+      for (const std::int64_t cluster : {4, 2}) {
+        if (cost(cluster) < cost(best)) best = cluster;
+      }
+      return best;
+    }
+    // Results of a query tile are dealt out to a cluster's blocks: 9 times 8 rows, 4 times 16, 2 times 32.
     static constexpr int DealtRows(int cluster) {
       return (kQueries + cluster - 1) / cluster * cluster;
     }

@@ -2,8 +2,8 @@
 //
 // Items: 64 queries of a KV head of a band, or one of several parts of their keys, which the combine
 // kernel then puts together. A cluster takes one item after another, and its blocks share the item's keys
-// evenly, in whole cache blocks. Who has which keys of an item does not depend on how many bands there
-// are, or clusters at a time.
+// evenly, in whole cache blocks. The size of a cluster depends on how many items there are: few items want
+// many blocks each, and many items the size of which most blocks find room.
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_ATTENTION_WORK_CUH_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_ATTENTION_WORK_CUH_
 
@@ -157,8 +157,8 @@ struct alignas(1024) HopperMemory {
   static constexpr int kUnitBytes = PagedAttentionTraits::kBlockRows * kHeadDim * 2;
   static constexpr int kHalfBytes = Hopper::kKeys * 128;  // 64 columns of a tile of keys
   static constexpr int kQueryHalfBytes = PagedAttentionTraits::kQueries * 128;
-  static constexpr int kDealtRows = std::max(Hopper::DealtRows(Hopper::kMostCluster),
-                                             Hopper::DealtRows(Hopper::kMostCluster / 2));
+  static constexpr int kDealtRows = std::max(
+      {Hopper::DealtRows(Hopper::kMostCluster), Hopper::DealtRows(4), Hopper::DealtRows(2)});
   static_assert(kTileBytes % 1024 == 0 && kHalfBytes % 1024 == 0);
 
   unsigned char keys[kStages][kTileBytes];

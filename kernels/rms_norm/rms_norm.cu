@@ -16,11 +16,17 @@ Status LaunchRmsNorm(const RmsNormArgs& args, cudaStream_t stream) {
                          .Pointer("weight", args.weight)
                          .Pointer("y", args.y)
                          .Rule(args.epsilon >= 0, "epsilon is not negative")
+                         .Rule((args.delta == nullptr) == (args.sum == nullptr),
+                               "delta and sum are there together")
+                         .Rule(args.delta == nullptr || (args.y != args.x && args.y != args.sum),
+                               "with delta y is neither x nor sum")
                          .status());
   const int threads = RmsNormTraits::Threads(args.h);
-  WithBool(CanVectorise({args.x, args.weight, args.y}, {args.h}), [&](auto vector) {
-    RmsNormKernel<decltype(vector)::value><<<Blocks(args.rows, 1), threads, 0, stream>>>(args);
-  });
+  WithBool(CanVectorise({args.x, args.weight, args.y, args.delta, args.sum}, {args.h}),
+           [&](auto vector) {
+             RmsNormKernel<decltype(vector)::value>
+                 <<<Blocks(args.rows, 1), threads, 0, stream>>>(args);
+           });
   return LaunchStatus("rms_norm");
 }
 

@@ -1,4 +1,5 @@
-// RMSNorm: one block for each row, which stays in registers between the two passes.
+// RMSNorm: one block for each row, which stays in registers between the two passes; in front of it, if asked
+// for, an addition to the row.
 #ifndef DRAFTMARK_KERNELS_RMS_NORM_SM80_RMS_NORM_CUH_
 #define DRAFTMARK_KERNELS_RMS_NORM_SM80_RMS_NORM_CUH_
 
@@ -17,16 +18,24 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   const int h = static_cast<int>(args.h);
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
-  const BFloat16* const x = args.x + blockIdx.x * args.h;
-  BFloat16* const y = args.y + blockIdx.x * args.h;
+  const std::int64_t row = blockIdx.x * args.h;
+  const BFloat16* const x = args.x + row;
+  BFloat16* const y = args.y + row;
+  const auto load = [&](int column, float(&values)[kChunk]) {
+    LoadChunk<kVector>(x + column, h - column, values);
+    if (args.delta == nullptr) return;
+    float delta[kChunk];
+    LoadChunk<kVector>(args.delta + row + column, h - column, delta);
+    for (int j = 0; j < kChunk; ++j) values[j] = ToFloat(Round(values[j] + delta[j]));
+    if (column < h) StoreChunk<kVector>(args.sum + row + column, h - column, values);
+  };
 
   // Sum of squares
   float held[kHeld][kChunk];
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
-    const int column = (thread + i * threads) * kChunk;
-    LoadChunk<kVector>(x + column, h - column, held[i]);
+    load((thread + i * threads) * kChunk, held[i]);
   }
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
@@ -41,7 +50,8 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   }
   const float scale = 1.0f / sqrtf(BlockSum(sum) / static_cast<float>(h) + args.epsilon);
 
-  // Output
+  // Output. What is held no more this thread has read, or written, itself.
+  const BFloat16* const normed = args.delta == nullptr ? x : args.sum + row;
   const auto finish = [&](float(&values)[kChunk], int column) {
     float weight[kChunk];
     LoadChunk<kVector>(args.weight + column, h - column, weight);
@@ -56,7 +66,7 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   }
   for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
     float values[kChunk];
-    LoadChunk<kVector>(x + column, h - column, values);
+    LoadChunk<kVector>(normed + column, h - column, values);
     finish(values, column);
   }
 }

@@ -1,10 +1,11 @@
 // A heads step: RMSNorm and RoPE of each head of some rows, and their copies into the cache. By the
-// consumers' warps.
+// consumers' warps; or by a kernel of its own, which every GPU runs.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_HEADS_CUH_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_HEADS_CUH_
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/stream_chain/sm90_chain_step.cuh"
@@ -111,12 +112,12 @@ class HeadFinisher {
   float sine_[kMost / 2] = {}, cosine_[kMost / 2] = {};
 };
 
-// A heads step's vectors, after each other, dealt to the warps of the grid. `own`: its heads in shared
-// memory. For all consumers: Prepare, then, when the steps before have ended, Run.
+// A heads step's vectors, after each other, dealt to the warps of the grid. `own`: its heads. For all
+// consumers: Prepare, then, when the steps before have ended, Run.
 class HeadsRunner {
  public:
-  __device__ __forceinline__ HeadsRunner(const StreamStep& step, const StreamHeads* own)
-      : own_(own), count_(step.last_heads - step.first_heads) {
+  __device__ __forceinline__ HeadsRunner(const StreamHeads* own, int count)
+      : own_(own), count_(count) {
     next_ = static_cast<std::int64_t>(threadIdx.x / kWarp) * gridDim.x + blockIdx.x;
   }
   // False behind the last vector.
@@ -150,6 +151,19 @@ class HeadsRunner {
   std::int64_t next_ = 0;
   HeadFinisher finisher_;
 };
+
+struct HeadsArgs {
+  StreamHeads heads[StreamChainTraits::kMostHeadsAlone];
+  int count = 0;
+};
+__global__ void __launch_bounds__(StreamChainTraits::kConsumers)
+    HeadsKernel(const __grid_constant__ HeadsArgs args) {
+  __shared__ float values[StreamChainTraits::kConsumers / kWarp * StreamChainTraits::kMostHeadDim];
+  LaunchDependents();
+  WaitForPrevious();
+  HeadsRunner runner(args.heads, args.count);
+  runner.Run(runner.Prepare(), values);
+}
 
 }  // namespace draftmark::kernels
 

@@ -68,7 +68,7 @@ class ChainConsumer {
     CopyArguments(a_.heads + step.first_heads, step.last_heads - step.first_heads, heads,
                   Traits::kConsumers);
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
-    HeadsRunner runner(step, heads);
+    HeadsRunner runner(heads, step.last_heads - step.first_heads);
     const bool any = runner.Prepare();
     WaitFor(&m_.b.go[s], 0);
     runner.Run(any, m_.sums);

@@ -394,4 +394,20 @@ Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStrea
   return rows == 8 ? Launch<8>(builder.args(), stream) : Launch<16>(builder.args(), stream);
 }
 
+Status LaunchHeads(const std::vector<StreamHeads>& heads, cudaStream_t stream) {
+  DM_RETURN_IF_ERROR(
+      ArgumentCheck("heads").Size("heads", std::ssize(heads), 1, Traits::kMostHeadsAlone).status());
+  HeadsArgs args;
+  std::int64_t vectors = 0;
+  for (const StreamHeads& one : heads) {
+    DM_RETURN_IF_ERROR(CheckHeads(one));
+    args.heads[args.count++] = one;
+    vectors += one.rows * one.heads;
+  }
+  if (vectors == 0) return OkStatus();
+  constexpr std::int64_t kWarps = Traits::kConsumers / kWarp;
+  return LaunchDependent("heads", HeadsKernel, dim3(Blocks(vectors, kWarps)),
+                         dim3(Traits::kConsumers), 0, stream, args);
+}
+
 }  // namespace draftmark::kernels

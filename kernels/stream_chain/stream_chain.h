@@ -138,6 +138,10 @@ bool StreamAttentionFits(const PagedAttentionArgs& step);
 // need their own.
 Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStream_t stream);
 
+// A heads step as a kernel of its own, with the same bits: up to kMostHeadsAlone heads of any number of rows,
+// on every GPU.
+Status LaunchHeads(const std::vector<StreamHeads>& heads, cudaStream_t stream);
+
 }  // namespace draftmark::kernels
 
 #endif  // DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_

@@ -14,6 +14,8 @@ struct StreamChainTraits {
   static constexpr int kMostSteps = 16;
   static constexpr int kMostHeadSteps = 24;
   static constexpr int kMostAttentions = 3;
+  static constexpr int kMostHeadsAlone =
+      20;                                 // of a kernel without a chain: its arguments take 4 KB
   static constexpr int kMostItems = 256;  // bands * KV heads * tiles of rows, of an attention step
   static constexpr int kMostHeadDim = 256;
 

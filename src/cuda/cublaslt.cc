@@ -48,15 +48,37 @@ struct Plan {
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, GemmOutput, std::uint64_t>;
+// From the first product's to the second one's, in elements; 0 without one.
+struct Apart {
+  std::int64_t weights = 0;
+  std::int64_t results = 0;
+};
+
+Apart ApartOf(const GemmArgs& args) {
+  if (args.second_weight == nullptr) return {};
+  const auto between = [](const void* from, const void* to, std::size_t bytes) {
+    return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
+           static_cast<std::intptr_t>(bytes);
+  };
+  return {between(args.weight, args.second_weight, sizeof(BFloat16)),
+          between(args.y, args.second_y,
+                  args.output == GemmOutput::kBf16 ? sizeof(BFloat16) : sizeof(float))};
+}
+
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, GemmOutput, std::uint64_t,
+                       std::int64_t, std::int64_t>;
 
 Key KeyOf(const GemmArgs& args) {
-  return {args.rows, args.n, args.k, args.bias != nullptr, args.output, args.workspace_bytes};
+  const Apart apart = ApartOf(args);
+  return {
+      args.rows,     args.n,       args.k, args.bias != nullptr, args.output, args.workspace_bytes,
+      apart.weights, apart.results};
 }
 
 std::string ShapeText(const GemmArgs& args) {
-  return fmt::format("cuBLASLt rows={},n={},k={}{}", args.rows, args.n, args.k,
-                     args.bias != nullptr ? ",bias" : "");
+  return fmt::format("cuBLASLt rows={},n={},k={}{}{}", args.rows, args.n, args.k,
+                     args.bias != nullptr ? ",bias" : "",
+                     args.second_weight != nullptr ? ",pair" : "");
 }
 
 StatusOr<Layout> MakeLayout(const CublasLtFunctions& lt, cudaDataType type, std::int64_t rows,
@@ -68,6 +90,18 @@ StatusOr<Layout> MakeLayout(const CublasLtFunctions& lt, cudaDataType type, std:
                                            static_cast<std::uint64_t>(columns), /*ld=*/rows),
                    "cublasLtMatrixLayoutCreate"));
   return Layout(layout, {lt.matrix_layout_destroy});
+}
+
+// A layout of two matrices, `apart` elements from each other; 0: the same one twice.
+Status SetPair(const CublasLtFunctions& lt, const Layout& layout, std::int64_t apart) {
+  const std::int32_t count = 2;
+  const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
+    return CublasStatus(
+        lt, lt.matrix_layout_set_attribute(layout.get(), attribute, &value, sizeof(value)),
+        "cublasLtMatrixLayoutSetAttribute");
+  };
+  DM_RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, count));
+  return set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, apart);
 }
 
 template <typename T>
@@ -125,6 +159,12 @@ StatusOr<Plan> MakePlan(const CublasLtFunctions& lt, cublasLtHandle_t handle,
   DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(lt, CUDA_R_16BF, args.k, args.n));
   DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(lt, CUDA_R_16BF, args.k, args.rows));
   DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(lt, output, args.n, args.rows));
+  if (args.second_weight != nullptr) {
+    const Apart apart = ApartOf(args);
+    DM_RETURN_IF_ERROR(SetPair(lt, plan.weight, apart.weights));
+    DM_RETURN_IF_ERROR(SetPair(lt, plan.x, 0));
+    DM_RETURN_IF_ERROR(SetPair(lt, plan.y, apart.results));
+  }
   DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(lt, args.workspace_bytes));
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
@@ -156,6 +196,19 @@ Status Check(const GemmArgs& args) {
       return InvalidArgumentError(ShapeText(args) + ": operands are aligned to 16 bytes");
     }
   }
+  if ((args.second_weight == nullptr) != (args.second_y == nullptr)) {
+    return InvalidArgumentError(ShapeText(args) + ": a second product has a matrix and a result");
+  }
+  if (!Aligned(args.second_weight) || !Aligned(args.second_y)) {
+    return InvalidArgumentError(ShapeText(args) + ": operands are aligned to 16 bytes");
+  }
+  if (args.second_weight != nullptr && args.bias != nullptr) {
+    return InvalidArgumentError(ShapeText(args) + ": a pair takes no bias");
+  }
+  const Apart apart = ApartOf(args);
+  if (apart.weights < 0 || apart.results < 0) {
+    return UnimplementedError(ShapeText(args) + ": the second product lies in front of the first");
+  }
   if (!Aligned(args.bias)) {
     return InvalidArgumentError(ShapeText(args) + ": the bias is aligned to 16 bytes");
   }
@@ -165,12 +218,24 @@ Status Check(const GemmArgs& args) {
   return OkStatus();
 }
 
+// Of a pair, the one that lies in front comes first.
+GemmArgs InOrder(const GemmArgs& given) {
+  GemmArgs args = given;
+  if (ApartOf(given).weights < 0) {
+    std::swap(args.weight, args.second_weight);
+    args.y = given.second_y;
+    args.second_y = given.y;
+  }
+  return args;
+}
+
 class CublasLtLibrary final : public CublasLt {
  public:
   CublasLtLibrary(CublasLtFunctions lt, Owned<cublasLtHandle_t> handle)
       : lt_(std::move(lt)), handle_(std::move(handle)) {}
 
-  Status Multiply(const GemmArgs& args, cudaStream_t stream) override {
+  Status Multiply(const GemmArgs& given, cudaStream_t stream) override {
+    const GemmArgs args = InOrder(given);
     DM_RETURN_IF_ERROR(Check(args));
     // Held over the launch as well: the bias pointer is part of the shared description.
     const std::lock_guard lock(mutex_);

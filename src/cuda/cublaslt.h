@@ -32,6 +32,9 @@ struct GemmArgs {
   const BFloat16* weight = nullptr;  // [n, k]
   const BFloat16* bias = nullptr;    // [n], added in FP32; may be null
   void* y = nullptr;                 // [rows, n], BF16 or FP32
+  // A second product of the same x in the same launch; null for none. Without a bias.
+  const BFloat16* second_weight = nullptr;  // [n, k]
+  void* second_y = nullptr;                 // [rows, n]
   GemmOutput output = GemmOutput::kBf16;
   float alpha = 1;  // multiplies the accumulator, not the bias
   std::int64_t rows = 0;
@@ -51,7 +54,9 @@ class CublasLt {
   virtual ~CublasLt() = default;
 
   // INVALID_ARGUMENT for sizes below 1, null pointers, addresses not aligned to 16 bytes or a bias
-  // on an FP32 output; UNIMPLEMENTED if the library has no algorithm for the shape.
+  // on an FP32 output or with a second product; UNIMPLEMENTED if the library has no algorithm for the
+  // shape, or if the second matrix lies in front of the first one and its result behind, or the other way
+  // round.
   virtual Status Multiply(const GemmArgs& args, cudaStream_t stream) = 0;
 };
 

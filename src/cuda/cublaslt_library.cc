@@ -47,6 +47,8 @@ Status BindAll(void* library, CublasLtFunctions& lt) {
   DM_RETURN_IF_ERROR(Bind(library, "cublasLtMatmulDescSetAttribute", lt.matmul_desc_set_attribute));
   DM_RETURN_IF_ERROR(Bind(library, "cublasLtMatrixLayoutCreate", lt.matrix_layout_create));
   DM_RETURN_IF_ERROR(Bind(library, "cublasLtMatrixLayoutDestroy", lt.matrix_layout_destroy));
+  DM_RETURN_IF_ERROR(
+      Bind(library, "cublasLtMatrixLayoutSetAttribute", lt.matrix_layout_set_attribute));
   DM_RETURN_IF_ERROR(Bind(library, "cublasLtMatmulPreferenceCreate", lt.matmul_preference_create));
   DM_RETURN_IF_ERROR(
       Bind(library, "cublasLtMatmulPreferenceDestroy", lt.matmul_preference_destroy));

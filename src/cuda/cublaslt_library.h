@@ -33,6 +33,7 @@ struct CublasLtFunctions {
   decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_layout_set_attribute = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) matmul_preference_create = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) matmul_preference_destroy = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) matmul_preference_set_attribute = nullptr;
