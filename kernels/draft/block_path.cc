@@ -31,17 +31,28 @@ Status BlockPath::Embed() {
                    "cudaMemsetAsync"));
   }
   if (chain_ != nullptr) chain_->SquaresCounted(EmbedTraits::SumParts(Signed(c_.hidden_size)));
-  return LaunchEmbed({.ids = p_.scratch.draft_tokens_dev.get(),
-                      .table = p_.weights.embed,
-                      .mask_embedding = p_.weights.mask_embedding,
-                      .scale = static_cast<float>(c_.input_embedding_scale),
-                      .out = RowsOf(p_.scratch.stream_buf, c_.hidden_size),
-                      .rows = Signed(shape_.rows()),
-                      .vocabulary = Signed(c_.vocab_size),
-                      .h = Signed(c_.hidden_size),
-                      .band = Signed(shape_.width),
-                      .row_sums = chain_ != nullptr ? p_.workspace.row_sums : nullptr},
-                     p_.stream);
+  const EmbedArgs embed = {.ids = p_.scratch.draft_tokens_dev.get(),
+                           .table = p_.weights.embed,
+                           .mask_embedding = p_.weights.mask_embedding,
+                           .scale = static_cast<float>(c_.input_embedding_scale),
+                           .out = RowsOf(p_.scratch.stream_buf, c_.hidden_size),
+                           .rows = Signed(shape_.rows()),
+                           .vocabulary = Signed(c_.vocab_size),
+                           .h = Signed(c_.hidden_size),
+                           .band = Signed(shape_.width),
+                           .row_sums = chain_ != nullptr ? p_.workspace.row_sums : nullptr};
+  if (!shape_.paged) return LaunchEmbed(embed, p_.stream);
+  const SlotFillArgs fill = {.block_tables = p_.workspace.block_tables,
+                             // Word 1 of a record: the logical index of the band's first block row.
+                             .first = p_.scratch.option_b_indirect_args_dev.get() + 1,
+                             .slots = p_.slots(),
+                             .rows = Signed(shape_.rows()),
+                             .band = Signed(shape_.width),
+                             .table = Signed(p_.plan.blocks_per_band),
+                             .first_step = Signed(p_.plan.layout.argument_words())};
+  if (p_.fast) return LaunchEmbedWithSlots(embed, fill, p_.stream);
+  DM_RETURN_IF_ERROR(LaunchSlotFill(fill, p_.stream));
+  return LaunchEmbed(embed, p_.stream);
 }
 
 Status BlockPath::Convolve(const DeviceConv& conv, bool prepare, const BFloat16* x,
@@ -350,19 +361,6 @@ Status BlockPath::Mlp(std::uint64_t layer) {
 }
 
 Status BlockPath::RunLayers() {
-  if (shape_.paged) {
-    const std::int64_t words = Signed(p_.plan.layout.argument_words());
-    DM_RETURN_IF_ERROR(
-        LaunchSlotFill({.block_tables = p_.workspace.block_tables,
-                        // Word 1 of a record: the logical index of the band's first block row.
-                        .first = p_.scratch.option_b_indirect_args_dev.get() + 1,
-                        .slots = p_.slots(),
-                        .rows = Signed(shape_.rows()),
-                        .band = Signed(shape_.width),
-                        .table = Signed(p_.plan.blocks_per_band),
-                        .first_step = words},
-                       p_.stream));
-  }
   DM_RETURN_IF_ERROR(Embed());
   for (std::uint64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
     if (chain_ != nullptr) {

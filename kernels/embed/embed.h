@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "kernels/slot_fill/slot_fill.h"
 #include "src/base/status.h"
 #include "src/tensor/bfloat16.h"
 
@@ -33,6 +34,9 @@ struct EmbedArgs {
 };
 
 Status LaunchEmbed(const EmbedArgs& args, cudaStream_t stream);
+
+// And the cache slots of the same rows (kernels/slot_fill), in one launch.
+Status LaunchEmbedWithSlots(const EmbedArgs& args, const SlotFillArgs& fill, cudaStream_t stream);
 
 }  // namespace draftmark::kernels
 

@@ -9,13 +9,13 @@
 #include "kernels/device/values.cuh"
 #include "kernels/embed/embed.h"
 #include "kernels/embed/embed_traits.h"
+#include "kernels/slot_fill/sm80_slot_fill.cuh"
 
 namespace draftmark::kernels {
 
+// By a block.
 template <bool kVector>
-__global__ void EmbedKernel(EmbedArgs args) {
-  LaunchDependents();
-  WaitForPrevious();
+__device__ __forceinline__ void EmbedColumns(const EmbedArgs& args) {
   const std::int64_t row = blockIdx.x;
   const int column = static_cast<int>((blockIdx.y * blockDim.x + threadIdx.x) * kChunk);
   const int left = static_cast<int>(args.h) - column;  // columns from here on
@@ -40,6 +40,21 @@ __global__ void EmbedKernel(EmbedArgs args) {
   if (args.row_sums == nullptr) return;
   sum = BlockSum(sum);
   if (threadIdx.x == 0) args.row_sums[blockIdx.y * EmbedTraits::kSumRows + row] = sum;
+}
+
+template <bool kVector>
+__global__ void EmbedKernel(EmbedArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
+  EmbedColumns<kVector>(args);
+}
+
+template <bool kVector, typename Slot>
+__global__ void EmbedWithSlotsKernel(EmbedArgs args, SlotFillArgs fill, Slot* slots) {
+  LaunchDependents();
+  WaitForPrevious();
+  if (blockIdx.y == 0 && threadIdx.x == 0) FillSlot(fill, blockIdx.x, slots);
+  EmbedColumns<kVector>(args);
 }
 
 }  // namespace draftmark::kernels

@@ -29,6 +29,9 @@ struct SlotFillArgs {
   std::int64_t first_step = 1;
 };
 
+// Whether the arguments can be, for others who fill slots by the same rule.
+Status CheckSlotFill(const SlotFillArgs& args);
+
 Status LaunchSlotFill(const SlotFillArgs& args, cudaStream_t stream);
 
 }  // namespace draftmark::kernels

@@ -10,14 +10,10 @@
 
 namespace draftmark::kernels {
 
-// `slots`: those of the arguments, in their width.
+// The slot of one row.
 template <typename Slot>
-__global__ void SlotFillKernel(SlotFillArgs args, Slot* slots) {
-  LaunchDependents();
-  WaitForPrevious();
+__device__ __forceinline__ void FillSlot(const SlotFillArgs& args, std::int64_t row, Slot* slots) {
   constexpr std::int64_t kBlockRows = SlotFillTraits::kBlockRows;
-  const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (row >= args.rows) return;
   const std::int64_t band = row / args.band;
   const std::int64_t index = args.first[band * args.first_step] + row % args.band;
   const std::int64_t entry = index / kBlockRows;
@@ -27,6 +23,15 @@ __global__ void SlotFillKernel(SlotFillArgs args, Slot* slots) {
           : -1;
   const bool fits = static_cast<Slot>(slot) == slot;
   slots[row] = fits ? static_cast<Slot>(slot) : Slot{-1};
+}
+
+// `slots`: those of the arguments, in their width.
+template <typename Slot>
+__global__ void SlotFillKernel(SlotFillArgs args, Slot* slots) {
+  LaunchDependents();
+  WaitForPrevious();
+  const std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row < args.rows) FillSlot(args, row, slots);
 }
 
 }  // namespace draftmark::kernels

@@ -253,6 +253,38 @@ TEST_F(StreamHeadsTest, WritesTheCache) {
   }
 }
 
+// Without a chain: the same bits, of heads of different sizes in one launch.
+TEST_F(StreamHeadsTest, AloneTheyHaveTheSameBits) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(shape.Name());
+    Prepare(shape);
+    const DeviceBuffer x = Upload(x_);
+    const auto run = [&](const auto& launch) {
+      const DeviceBuffer y = Bytes(static_cast<std::uint64_t>(shape.rows * shape.stride()) * 2),
+                         pool = Bytes(static_cast<std::uint64_t>(kPoolSlots * shape.width()) * 2);
+      StreamHeads rows = Heads(x.As<BFloat16>(), true, true);
+      rows.y = y.As<BFloat16>();
+      rows.y_stride = shape.stride();
+      StreamHeads few = Heads(x.As<BFloat16>(), true, true);
+      few.rows = (shape.rows + 1) / 2;
+      few.heads = 1;
+      few.pool = pool.As<BFloat16>();
+      few.pool_slots = kPoolSlots;
+      few.slots64 = slots64_.As<std::int64_t>();
+      EXPECT_THAT(launch({rows, few}), IsOk());
+      std::vector<BFloat16> all = Read<BFloat16>(y);
+      const std::vector<BFloat16> cached = Read<BFloat16>(pool);
+      all.insert(all.end(), cached.begin(), cached.end());
+      return all;
+    };
+    using Steps = std::vector<StreamHeads>;
+    EXPECT_TRUE(run([&](const Steps& heads) { return LaunchHeads(heads, stream()); }) ==
+                run([&](const Steps& heads) { return LaunchStep(heads); }));
+  }
+  EXPECT_THAT(LaunchHeads({}, stream()),
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("heads")));
+}
+
 // Both at once: rows and their copies in the cache are the same.
 TEST_F(StreamHeadsTest, RowsAndCacheAtOnce) {
   Prepare(kShapes[0]);

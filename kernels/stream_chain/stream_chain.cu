@@ -398,15 +398,16 @@ Status LaunchHeads(const std::vector<StreamHeads>& heads, cudaStream_t stream) {
   DM_RETURN_IF_ERROR(
       ArgumentCheck("heads").Size("heads", std::ssize(heads), 1, Traits::kMostHeadsAlone).status());
   HeadsArgs args;
-  std::int64_t vectors = 0;
+  std::int64_t rows = 0, most = 0, count = 0;
   for (const StreamHeads& one : heads) {
     DM_RETURN_IF_ERROR(CheckHeads(one));
-    args.heads[args.count++] = one;
-    vectors += one.rows * one.heads;
+    args.heads[count++] = one;
+    rows = std::max(rows, one.rows);
+    most = std::max(most, one.d);
   }
-  if (vectors == 0) return OkStatus();
-  constexpr std::int64_t kWarps = Traits::kConsumers / kWarp;
-  return LaunchDependent("heads", HeadsKernel, dim3(Blocks(vectors, kWarps)),
+  if (rows == 0) return OkStatus();
+  auto* const kernel = most <= 128 ? HeadsKernel<128> : HeadsKernel<Traits::kMostHeadDim>;
+  return LaunchDependent("heads", kernel, dim3(Blocks(rows, 1), static_cast<unsigned>(count)),
                          dim3(Traits::kConsumers), 0, stream, args);
 }
 
