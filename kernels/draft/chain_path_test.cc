@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/draft/testing/draft_test.h"
@@ -93,6 +94,45 @@ TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
   }
   EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*graphs));
   EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*staged));
+}
+
+// From two threads, and in turns from one: chains of two sessions at once would wait for each other for ever.
+TEST_P(ChainPathTest, TwoSessionsTakeTurns) {
+  constexpr int kSteps = 200;
+  const DraftVariant variant = Widened(GetParam());
+  const SessionLimits limits = SmallLimits(kBands);
+  std::unique_ptr<CudaDraftSession> sessions[3];
+  for (auto& session : sessions) {
+    session = Open(variant, limits, {.fast = true}, Products::kOwn);
+    ClearPools(*session);
+    // What threads would do at the same time is proposing, not loading kernels.
+    for (std::uint64_t width = 2; width <= limits.gamma; ++width) {
+      for (std::uint64_t bands = 1; bands <= kBands; ++bands) {
+        ASSERT_THAT(session->Prepare(width, bands), IsOk());
+      }
+    }
+  }
+  const auto run = [&](CudaDraftSession& session, std::uint64_t seed) {
+    RandomDriver driver(variant.config, limits, session.plan(), seed);
+    std::vector<BlockResult> all;
+    for (int i = 0; i < kSteps; ++i) {
+      const StatusOr<std::vector<BlockResult>> results = RunStep(session, driver.Next());
+      EXPECT_THAT(results, IsOk());
+      if (!results.ok()) break;
+      all.insert(all.end(), results->begin(), results->end());
+    }
+    return all;
+  };
+  const std::vector<BlockResult> alone = run(*sessions[2], 23);
+  std::vector<BlockResult> together[2];
+  {
+    std::jthread other([&] { together[1] = run(*sessions[1], 23); });
+    together[0] = run(*sessions[0], 23);
+  }
+  EXPECT_EQ(DifferenceOf(alone, together[0]), "");
+  EXPECT_EQ(DifferenceOf(alone, together[1]), "");
+  EXPECT_TRUE(PoolBytes(*sessions[2]) == PoolBytes(*sessions[0]));
+  EXPECT_TRUE(PoolBytes(*sessions[2]) == PoolBytes(*sessions[1]));
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "kernels/device/arguments.h"
 #include "kernels/draft/block_path.h"
 #include "kernels/draft/chain_runner.h"
+#include "kernels/draft/chain_turn.h"
 #include "kernels/draft/context_passes.h"
 #include "kernels/draft/context_path.h"
 #include "kernels/draft/draft_inputs.h"
@@ -30,14 +32,15 @@ class Session final : public CudaDraftSession {
  public:
   Session(const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
           const SessionLimits& limits, const SessionPlan& plan, RopeTable rope,
-          std::unique_ptr<SessionStorage> storage, CublasLt* library,
-          const CudaSessionOptions& options)
+          std::unique_ptr<SessionStorage> storage, std::unique_ptr<ChainTurn> turn,
+          CublasLt* library, const CudaSessionOptions& options)
       : config_(config),
         weights_(std::move(weights)),
         limits_(limits),
         plan_(plan),
         longest_pass_(LongestPass(plan)),
         storage_(std::move(storage)),
+        turn_(std::move(turn)),
         parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
                storage_->pools(), std::move(rope), library, storage_->stream(),  options.fast},
         inputs_(parts_, limits, storage_->inputs()),
@@ -87,6 +90,10 @@ class Session final : public CudaDraftSession {
   Status EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                     StageTaps* taps);
   Status WarmUp(const BlockShape& shape, const ContextPass& pass);
+  Status Capture(std::uint64_t width, std::uint64_t bands);
+  Status InTurn(const std::function<Status()>& enqueue) {
+    return turn_ != nullptr ? turn_->Take(enqueue) : enqueue();
+  }
 
   const DrafterConfig config_;
   const std::shared_ptr<const DraftWeights> weights_;
@@ -94,6 +101,7 @@ class Session final : public CudaDraftSession {
   const SessionPlan plan_;
   const std::uint64_t longest_pass_;
   const std::unique_ptr<SessionStorage> storage_;
+  const std::unique_ptr<ChainTurn> turn_;  // null: no kernel of this session needs all SMs
   const DraftParts parts_;
   DraftInputs inputs_;
   Sequences sequences_;
@@ -174,10 +182,6 @@ Status Session::EnqueuePaged(std::span<const BandView> views,
                              std::span<const BlockRequest> requests, StageTaps* taps) {
   const BlockShape shape = {.bands = requests.size(), .width = requests.front().tokens.size()};
   const bool replay = graphs_on_ && taps == nullptr;
-  // First: it overwrites the inputs on the device.
-  if (replay && !graphs_.contains({shape.width, shape.bands})) {
-    DM_RETURN_IF_ERROR(Prepare(shape.width, shape.bands));
-  }
   const std::uint64_t padded = PassRows(shape.width, shape.bands);
   DM_ASSIGN_OR_RETURN(const std::vector<ContextRow> rows,
                       passes_.RunAllButLast(views, padded, taps));
@@ -224,8 +228,15 @@ Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& requ
 Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                            StageTaps* taps) {
   margins_.clear();  // a replay computes none
-  DM_RETURN_IF_ERROR(plan_.paged ? EnqueuePaged(views, requests, taps)
-                                 : EnqueueContiguous(views.front(), requests.front(), taps));
+  // First: it overwrites the inputs on the device.
+  const ShapeKey key = {requests.front().tokens.size(), requests.size()};
+  if (plan_.paged && graphs_on_ && taps == nullptr && !graphs_.contains(key)) {
+    DM_RETURN_IF_ERROR(Prepare(key.first, key.second));
+  }
+  DM_RETURN_IF_ERROR(InTurn([&] {
+    return plan_.paged ? EnqueuePaged(views, requests, taps)
+                       : EnqueueContiguous(views.front(), requests.front(), taps);
+  }));
   // Behind the copies to the host, in a graph or not.
   DM_RETURN_IF_ERROR(
       storage_->events().Record(parts_.scratch.draft_tokens_event, HandleOf(parts_.stream)));
@@ -299,6 +310,10 @@ Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
   if (width < 2) return InvalidArgumentError("prepare: a block has at least 2 rows, found 1");
+  return InTurn([&] { return Capture(width, bands); });
+}
+
+Status Session::Capture(std::uint64_t width, std::uint64_t bands) {
   const BlockShape shape = {.bands = bands, .width = width};
   const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
   // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
@@ -373,9 +388,13 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
   DM_ASSIGN_OR_RETURN(std::unique_ptr<SessionStorage> storage,
                       SessionStorage::Create(config, *weights, plan, limits, allocator,
                                              library != nullptr, options.fast, rope));
+  std::unique_ptr<ChainTurn> turn;
+  if (options.fast) {
+    DM_ASSIGN_OR_RETURN(turn, ChainTurn::Join(storage->stream()));
+  }
   return std::unique_ptr<CudaDraftSession>(
       std::make_unique<Session>(config, std::move(weights), limits, plan, std::move(rope),
-                                std::move(storage), library, options));
+                                std::move(storage), std::move(turn), library, options));
 }
 
 }  // namespace draftmark::kernels

@@ -47,8 +47,8 @@ struct CudaSessionOptions {
   bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs
   bool graphs = true;  // false: every propose launches kernel by kernel
   // Kernels for this device where they fit: on sm_90, with a cache, streaming chains (up to 16 rows;
-  // kernels/stream_chain) and attention in clusters. A chain needs all SMs at once: two sessions with
-  // chains must not run at the same time. A band's results are those of the number of rows: up to 16 come
+  // kernels/stream_chain) and attention in clusters. A chain needs all SMs at once: sessions of a
+  // process take turns on a device (chain_turn.h). A band's results are those of the number of rows: up to 16 come
   // from chains, more from other kernels, which add in another order. False: one kernel for each step, the
   // same on every device.
   bool fast = true;

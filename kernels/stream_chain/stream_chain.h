@@ -33,7 +33,7 @@
 // launched. All else is read and written after it has ended.
 //
 // All blocks of the kernel wait for each other: they need every SM at once, and two chains on one device
-// at the same time may wait for ever.
+// at the same time may wait for ever (kernels/draft/chain_turn.h keeps sessions from it).
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
 // step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more

@@ -56,6 +56,7 @@ class CudaEvent {
   enum class Timing { kOff, kOn };  // an event without a time is cheaper
   static StatusOr<CudaEvent> Create(Timing timing);
 
+  cudaEvent_t get() const { return event_.get(); }
   Status Record(cudaStream_t stream);
   // Blocks the host until the work before the last Record is done; at once if there was none.
   Status Wait() const;
