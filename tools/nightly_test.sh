@@ -26,6 +26,10 @@ echo "draftmark \$*" | sed 's|$base|BASE|g; s/--time [^ ]*/--time T/' >>'$calls'
 case "\$1 \$2" in
   'verify --backend') echo '{}'; exit \${VERIFY:-0} ;;
   'history import') exit \${IMPORT:-0} ;;
+  'history judge')
+    [ \${JUDGE:-0} != 1 ] || echo "FAIL kernels/gpu_test Norm.Small: off by one"
+    [ \${JUDGE:-0} != 2 ] || echo "BROKEN kernels/gpu_test: crashed"
+    exit \${JUDGE:-0} ;;
   'perf counts') exit \${COUNTS:-0} ;;
   'perf nightly') exit \${NIGHTLY:-0} ;;
   'dashboard --db') exit \${DASHBOARD:-0} ;;
@@ -36,12 +40,18 @@ END
 write "$root/bin/benchmarks/draft_benchmark" <<END
 for flag in "\$@"; do case \$flag in --benchmark_out=*) out=\${flag#*=} ;; esac; done
 run=\$(basename "\$out" .json.part)
+run=\${run#*.}
 echo "bench \$run" >>'$calls'
 if [ "\$run" = "\${KILL:-none}" ]; then
   echo broken >"\$out"
   [ -z "\${SHELL_TOO:-}" ] || kill -9 "\$(cat '$base/pid')"
   exit 137
 fi
+echo '{}' >"\$out"
+END
+write "$root/bin/benchmarks/operations_benchmark" <<END
+for flag in "\$@"; do case \$flag in --benchmark_out=*) out=\${flag#*=} ;; esac; done
+echo "operations \$1 \$(basename "\$out")" >>'$calls'
 echo '{}' >"\$out"
 END
 
@@ -67,13 +77,16 @@ expect 0 '^nightly 2026-11-30 0123456789: update ok, build ok, conformance ok, b
 called 'git pull'
 called 'draftmark verify --backend cuda --format json'
 called 'bench 4'
-called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/4.json'
+called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/1.4.json'
+called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/2.4.json'
 called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --time T BASE/good.db.nightly/2026-11-30/verify/report.json'
 called 'draftmark perf counts'
-grep -q 'draftmark perf nightly --db BASE/good.db --night 2026-11-30 --out BASE/good.db.nightly/2026-11-30/again --again ' "$calls" ||
-  fail "no judgement: $(cat "$calls")"
+called "draftmark perf nightly --db BASE/good.db --night 2026-11-30 --out BASE/good.db.nightly/2026-11-30/again --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --again 'BASE/a checkout/bin/benchmarks/operations_benchmark' --suite=compact"
 called 'draftmark dashboard --db BASE/good.db --out BASE/good.db.dashboard'
 [ "$(grep -c '^bench' "$calls")" = 5 ] || fail "not five runs"
+[ "$(grep -c '^operations --suite=compact 2\.[0-4]\.json\.part$' "$calls")" = 5 ] || fail "not five runs of operations"
+[ "$(grep '^bench\|^operations' "$calls" | cut -d ' ' -f 1 | sed -n 1,4p | paste -s -d ' ')" = 'bench operations bench operations' ] ||
+  fail "the programs do not run in turn: $(cat "$calls")"
 
 # Once more: all is done.
 night "$base/good.db"
@@ -96,7 +109,8 @@ night_with() {
   night "$base/f.db"
   for variable in "$@"; do unset "${variable%%=*}"; done
 }
-findings 1 'conformance FAILED, benchmarks ok, record ok, gate ok' VERIFY=1
+findings 1 'conformance FAILED, benchmarks ok, record ok, gate ok' VERIFY=1 JUDGE=1
+grep -q '^  FAIL kernels/gpu_test Norm.Small: off by one$' "$base/out" || fail "a failed case is not named: $(cat "$base/out")"
 findings 1 'gate FAILED' NIGHTLY=1
 findings 1 'gate FAILED' COUNTS=1
 findings 3 'gate unclear' NIGHTLY=3
@@ -167,12 +181,44 @@ exec 8>&-
 # Results of another machine.
 mkdir -p "$base/h200 results"
 night "$base/bundle.db" --results "$base/h200 results" --no-update
-expect 0 ': update ok, build ok, record ok, gate ok, dashboard ok; exit code 0'
+expect 0 ': update ok, build ok, conformance ok, record ok, gate ok, dashboard ok; exit code 0'
+called 'draftmark history judge BASE/h200 results'
 not_called 'git pull'
 not_called bench
 not_called 'draftmark verify'
 called 'draftmark history import --db BASE/bundle.db --night 2026-11-30 BASE/h200 results'
 called 'draftmark perf nightly --db BASE/bundle.db --night 2026-11-30'
+
+# Their conformance is judged as that of a checkout is, and the rest goes on.
+mkdir -p "$base/bench"
+of_results() { # EXPECTED TEXT VARIABLE
+  rm -rf "$base/bundle.db.nightly"
+  export "${3?}"
+  night "$base/bundle.db" --results "$base/h200 results" --results "$base/bench"
+  unset "${3%%=*}"
+  expect "$1" "$2"
+  called 'draftmark history judge BASE/h200 results BASE/bench'
+  called 'draftmark history import --db BASE/bundle.db --night 2026-11-30 BASE/bench'
+}
+of_results 1 'build ok, conformance FAILED, record ok, gate ok, dashboard ok; exit code 1' JUDGE=1
+grep -q '^conformance: FAILED$' "$base/out" || fail "no line about conformance"
+grep -q '^  FAIL kernels/gpu_test Norm.Small: off by one$' "$base/out" || fail "a failed test of results is not named"
+night "$base/bundle.db" --results "$base/h200 results" --results "$base/bench"
+expect 1 'conformance FAILED.*exit code 1' # a finding is not judged again
+not_called 'history judge'
+of_results 2 'conformance BROKEN, record ok, gate ok, dashboard ok; exit code 2' JUDGE=2
+grep -q '^  BROKEN kernels/gpu_test: crashed$' "$base/out" || fail "a program that broke is not named"
+of_results 0 'conformance not run, record ok, gate ok, dashboard ok; exit code 0' JUDGE=3
+night "$base/bundle.db" --results "$base/h200 results" --results "$base/bench"
+expect 0 'conformance not run, .*exit code 0'
+
+# Programs of one's own instead of the checkout's.
+night "$base/own.db" --bench "'$root/bin/benchmarks/draft_benchmark' --x" --bench "'$root/bin/benchmarks/draft_benchmark' --y" --runs 1
+expect 0 'benchmarks ok'
+[ "$(grep -c '^bench 0' "$calls")" = 2 ] || fail "not both programs"
+not_called operations
+grep -q "perf nightly .* --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --x --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --y" "$calls" ||
+  fail "not both programs again"
 
 # Usage.
 usage() {
@@ -185,6 +231,8 @@ usage --db "$base/u.db" --runs 0
 usage --db "$base/u.db" --night yesterday
 usage --db "$base/u.db" --results "$base/none"
 usage --db "$base/u.db" --what
+usage --db "$base/u.db" --bench 'one
+two'
 "$root/tools/nightly" --help | grep -q '^usage: tools/nightly --db FILE' || fail "no help"
 
 [ "$failures" = 0 ]

@@ -9,6 +9,8 @@
 #ifndef DRAFTMARK_SRC_PERF_BENCHMARK_COUNTERS_H_
 #define DRAFTMARK_SRC_PERF_BENCHMARK_COUNTERS_H_
 
+#include <string_view>
+
 namespace draftmark {
 
 // What real_time is in cycles of the SM clock: seconds x the clock measured meanwhile, in Hz.
@@ -26,11 +28,17 @@ inline constexpr char kVoidedByThrottle[] = "voided_throttle";    // a throttle 
 inline constexpr char kVoidedByClock[] = "voided_clock";          // the clock moved by over 2 %
 inline constexpr char kVoidedByEcc[] = "voided_ecc";              // an ECC error came up
 
-// Exact integers, compared with recorded ones and never tested.
+// Exact integers, compared with recorded ones and with those of another build, and never tested.
 inline constexpr char kLaunchesCounter[] = "launches";  // kernel launches of one call or draft
 inline constexpr char kAllocationsCounter[] = "allocations";   // device allocations, likewise
 inline constexpr char kPeakBytesCounter[] = "peak_bytes";      // the ledger's most at any time
 inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark
+inline constexpr char kMemoryCounters[] = "memory_";  // how names of bytes by purpose begin
+
+constexpr bool IsExactCounter(std::string_view name) {
+  return name == kLaunchesCounter || name == kAllocationsCounter || name == kPeakBytesCounter ||
+         name == kDeviceBytesCounter || name.starts_with(kMemoryCounters);
+}
 
 // What the benchmark programs of this project add. Sizes and rates are those of one call.
 inline constexpr char kBytesCounter[] = "bytes";  // that must cross the memory bus

@@ -208,6 +208,27 @@ TEST(GateTest, TimeAndCyclesMustAgree) {
   EXPECT_THAT(slower_clock.cases[0].judged.reason, HasSubstr("cycles say same (1.00"));
 }
 
+TEST(GateTest, ALargerCountFailsWithoutFreshRuns) {
+  const auto gate = [](std::uint64_t launches) {
+    FakeRunner runner([=](const GateRun& run) -> StatusOr<std::vector<BenchmarkCase>> {
+      BenchmarkCase c = Case("a", Value(run, 1, 0.003));
+      // One run of the new side is enough.
+      c.counts["launches"] = run.side == GateSide::kNew && run.number == 6 ? launches : 24;
+      return std::vector{c};
+    });
+    const GateResult result = RunGate({}, runner).value();
+    EXPECT_EQ(result.runs, 20u);
+    return result;
+  };
+  const GateResult more = gate(25);
+  EXPECT_EQ(more.verdict, Verdict::kSlower);
+  EXPECT_EQ(more.cases[0].judged.verdict, Verdict::kSame);
+  EXPECT_EQ(more.cases[0].judged.counts[0].ToString(),
+            "launches: expected 24 as in BASE, found 25 (+1); runs of NEW differ: 24 to 25");
+  EXPECT_EQ(gate(24).verdict, Verdict::kSame);
+  EXPECT_EQ(gate(23).verdict, Verdict::kSame);
+}
+
 TEST(GateTest, CasesThatAreNotInEveryRun) {
   FakeRunner runner([](const GateRun& run) -> StatusOr<std::vector<BenchmarkCase>> {
     const bool is_new = run.side == GateSide::kNew;

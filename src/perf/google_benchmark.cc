@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "src/base/json.h"
 #include "src/perf/benchmark_counters.h"
 
 namespace draftmark {
@@ -17,6 +17,12 @@ namespace {
 // Far above any run, and sums of them stay exact or at least finite.
 constexpr double kMostCycles = 1e18;
 constexpr double kMostSamples = 1e12;
+constexpr double kLargestExact = 0x1p53;  // above it a double does not tell neighbours apart
+
+bool HasControl(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
 
 class Reader {
  public:
@@ -46,10 +52,7 @@ class Reader {
     DM_ASSIGN_OR_RETURN(const std::string own_name, entry.String("name"));
     DM_ASSIGN_OR_RETURN(const std::string name, entry.StringOr("run_name", own_name));
     const char* const field = entry.Has("run_name") ? "run_name" : "name";
-    const auto is_control = [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    };
-    if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) {
+    if (name.empty() || HasControl(name)) {
       return entry.TypeError(field, "a name without control characters");
     }
     DM_ASSIGN_OR_RETURN(const std::uint64_t repetition, entry.U64Or("repetition_index", 0));
@@ -106,6 +109,20 @@ class Reader {
       DM_ASSIGN_OR_RETURN(const double of_it, entry.NumberOr(reason, 0));
       if (of_it > 0) found.void_reasons[reason] += of_it;
     }
+    return AddCounts(entry, found);
+  }
+
+  static Status AddCounts(const JsonObject& entry, BenchmarkCase& found) {
+    for (const auto& item : entry.json().items()) {
+      if (!IsExactCounter(item.key()) || item.value().is_null()) continue;
+      if (HasControl(item.key())) {
+        return DataLossError(fmt::format("{}: a counter's name has control characters",
+                                         entry.Where(DescribeJson(item.key()))));
+      }
+      DM_ASSIGN_OR_RETURN(const std::uint64_t count, ReadExactCounter(entry, item.key()));
+      std::uint64_t& most = found.counts[item.key()];
+      most = std::max(most, count);
+    }
     return OkStatus();
   }
 
@@ -137,6 +154,14 @@ Status ReadContext(const JsonObject& root, BenchmarkReport& report) {
 }
 
 }  // namespace
+
+StatusOr<std::uint64_t> ReadExactCounter(const JsonObject& entry, const std::string& name) {
+  DM_ASSIGN_OR_RETURN(const double value, entry.Number(name));
+  if (value >= 0 && value <= kLargestExact && value == std::floor(value)) {
+    return static_cast<std::uint64_t>(value);
+  }
+  return entry.TypeError(name, "a whole number from 0 to 2^53");
+}
 
 double UnitsPerSecond(std::string_view unit) {
   if (unit == "ns") return 1e9;

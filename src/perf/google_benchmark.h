@@ -11,11 +11,13 @@
 #ifndef DRAFTMARK_SRC_PERF_GOOGLE_BENCHMARK_H_
 #define DRAFTMARK_SRC_PERF_GOOGLE_BENCHMARK_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/base/json.h"
 #include "src/base/status.h"
 
 namespace draftmark {
@@ -33,7 +35,8 @@ struct BenchmarkCase {
   std::vector<double> cycles = {};   // one for each of `seconds`, or none
   double samples = 0;                // taken, the void ones included; 0: the report does not say
   double voided = 0;                 // of these
-  std::map<std::string, double> void_reasons = {};  // kVoidedBy...: samples
+  std::map<std::string, double> void_reasons = {};   // kVoidedBy...: samples
+  std::map<std::string, std::uint64_t> counts = {};  // IsExactCounter: the largest of repetitions
 };
 
 struct BenchmarkReport {
@@ -43,6 +46,10 @@ struct BenchmarkReport {
 };
 
 StatusOr<BenchmarkReport> ParseGoogleBenchmark(std::string_view text, const std::string& source);
+
+// A counter that IsExactCounter, of an entry that has it. Error: it is no whole number from 0 to
+// 2^53. (Google Benchmark prints counters as doubles, which tell no larger ones apart.)
+StatusOr<std::uint64_t> ReadExactCounter(const JsonObject& entry, const std::string& name);
 
 // How many of `unit` a second has; 0 for a unit that Google Benchmark does not know.
 double UnitsPerSecond(std::string_view unit);

@@ -66,6 +66,21 @@ TEST(GoogleBenchmarkTest, Counters) {
   EXPECT_EQ(report.cases[1].samples, 0);
 }
 
+TEST(GoogleBenchmarkTest, ExactCountersAreTheLargestOfRepetitions) {
+  DM_ASSERT_OK_AND_ASSIGN(const BenchmarkReport report, ParseGoogleBenchmark(Report(R"(
+  {"name": "a", "real_time": 2, "time_unit": "us", "launches": 2.4e+01, "memory_cache": 7,
+   "peak_bytes": 9.0071992547409920e+15, "bytes": 1.5, "device_taken_bytes": 3},
+  {"name": "a", "repetition_index": 1, "real_time": 3, "time_unit": "us", "launches": 25},
+  {"name": "a", "repetition_index": 2, "real_time": 3, "time_unit": "us", "launches": 23},
+  {"name": "a_mean", "run_name": "a", "aggregate_name": "mean", "launches": 99.5},
+  {"name": "b", "error_occurred": true, "error_message": "x", "launches": 4})"),
+                                                                             "r.json"));
+  EXPECT_EQ(report.cases[0].counts,
+            (std::map<std::string, std::uint64_t>{
+                {"launches", 25}, {"memory_cache", 7}, {"peak_bytes", std::uint64_t{1} << 53}}));
+  EXPECT_TRUE(report.cases[1].counts.empty());
+}
+
 struct Hostile {
   std::string entries;
   std::string message;  // behind "r.json: "
@@ -110,6 +125,18 @@ TEST(GoogleBenchmarkTest, OneErrorNamesFileAndField) {
             "benchmarks[0].voided: expected 0 to 3 samples, found 4"},
            {R"({"name": "a", "real_time": 1, "time_unit": "ns", "samples": -1})",
             "benchmarks[0].samples: expected a number of samples, found -1"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "launches": 2.5})",
+            "benchmarks[0].launches: expected a whole number from 0 to 2^53, found 2.5"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "allocations": -1})",
+            "benchmarks[0].allocations: expected a whole number from 0 to 2^53, found -1"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "peak_bytes": 9007199254740994})",
+            "benchmarks[0].peak_bytes: expected a whole number"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "device_bytes": NaN})",
+            "benchmarks[0].device_bytes: expected a"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "memory_x": "7"})",
+            "benchmarks[0].memory_x: expected a"},
+           {R"({"name": "a", "real_time": 1, "time_unit": "ns", "memory_\u001b[2J": 7})",
+            "a counter's name has control characters"},
            {"7", "benchmarks"},
            {good + ",", "not valid JSON"},
        }) {

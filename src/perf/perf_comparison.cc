@@ -28,6 +28,7 @@ Status AddReport(const BenchmarkReport& report, bool assumed,
     if (const std::string reason = TooManyVoid(found); runs.failure.empty() && !reason.empty()) {
       runs.failure = fmt::format("{}: {}", report.source, reason);
     }
+    AddCounts(found.counts, runs.counts);
     if (found.seconds.empty()) continue;
     if (runs.unit.empty()) {
       runs.unit = found.unit;
@@ -104,8 +105,17 @@ StatusOr<PerfCase> JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
                   .in_cycles = {},
                   .base = base.runs,
                   .next = next.runs,
-                  .unit = base.unit.empty() ? next.unit : base.unit};
+                  .unit = base.unit.empty() ? next.unit : base.unit,
+                  .counts = CompareCountRanges(base.counts, next.counts)};
   if (!judged.reason.empty()) return judged;
+  if (base.runs.empty() || next.runs.empty()) {
+    const bool counts_only = base.runs.empty() && next.runs.empty();
+    if (counts_only) judged.verdict = Verdict::kSame;
+    judged.reason = counts_only         ? "counts only"
+                    : base.runs.empty() ? "no time in BASE"
+                                        : "no time in NEW";
+    return judged;
+  }
   judged.judgement = Judge(ValuesOf(base.runs), ValuesOf(next.runs), options);
   judged.verdict = judged.judgement->verdict;
   judged.reason = judged.judgement->reason;
@@ -117,12 +127,18 @@ StatusOr<PerfCase> JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
   return judged;
 }
 
+std::size_t PerfCase::LargerCounts() const {
+  return static_cast<std::size_t>(std::count_if(
+      counts.begin(), counts.end(), [](const CountComparison& count) { return count.Larger(); }));
+}
+
 Verdict VerdictOf(const std::vector<PerfCase>& cases) {
   Verdict worst = Verdict::kSame;
   for (const Verdict verdict :
        {Verdict::kFaster, Verdict::kUnclear, Verdict::kInvalid, Verdict::kSlower}) {
-    if (std::any_of(cases.begin(), cases.end(),
-                    [&](const PerfCase& c) { return c.verdict == verdict; })) {
+    if (std::any_of(cases.begin(), cases.end(), [&](const PerfCase& c) {
+          return c.verdict == verdict || (verdict == Verdict::kSlower && c.LargerCounts() > 0);
+        })) {
       worst = verdict;
     }
   }

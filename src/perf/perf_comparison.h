@@ -7,7 +7,9 @@
 //
 // One report is one run, and its repetitions are that run's samples. Where every run of both sides
 // has cycles, a case is judged in time and in cycles, and where the two disagree it is unclear. A
-// run with too many void samples (benchmark_counters.h) makes its case invalid. Pure, thread-safe.
+// run with too many void samples (benchmark_counters.h) makes its case invalid. Exact counts that
+// the reports have (count_comparison.h) are compared beside it, whatever the times say. A case that
+// has counts only has no judgement. Pure, thread-safe.
 #ifndef DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
 #define DRAFTMARK_SRC_PERF_PERF_COMPARISON_H_
 
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/perf/count_comparison.h"
 #include "src/perf/google_benchmark.h"
 #include "src/perf/run_value.h"
 #include "src/perf/verdict.h"
@@ -29,6 +32,7 @@ struct PerfCaseRuns {
   std::string unit_field = {};        // BenchmarkCase
   std::string failure = {};           // the first, or the first run with too many void samples
   std::vector<RunValue> cycles = {};  // one for each of `runs`, or fewer where some have none
+  CountRanges counts = {};            // of the runs that did not fail
 };
 
 struct PerfSide {
@@ -46,17 +50,21 @@ struct PerfCase {
   std::string name = {};
   Verdict verdict = Verdict::kInvalid;
   std::string reason = {};                     // of unclear and invalid
-  std::optional<Judgement> judgement = {};     // none where the benchmark failed
+  std::optional<Judgement> judgement = {};     // none: it failed, or has counts only
   std::optional<Judgement> in_cycles = {};     // where there are cycles; `judgement` is in time
   std::vector<RunValue> base = {}, next = {};  // seconds
   std::string unit = {};
   std::size_t add_runs = 0;  // the larger of both judgements'
+  std::vector<CountComparison> counts = {};
+
+  std::size_t LargerCounts() const;
 };
 
 struct PerfComparison {
   std::vector<PerfCase> cases;  // of both sides, in base's order
   std::vector<std::string> only_base, only_next;
-  // Slower if a case is, else invalid, else unclear, else faster if a case is, else same.
+  // Slower if a case is or has a larger count, else invalid, else unclear, else faster if a case is,
+  // else same.
   Verdict verdict = Verdict::kSame;
 };
 

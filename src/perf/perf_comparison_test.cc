@@ -120,5 +120,57 @@ TEST(PerfComparisonTest, TheVerdictOfAll) {
   EXPECT_EQ(verdict(), Verdict::kSlower);
 }
 
+// `count` reports of equal times, with launches.
+std::vector<BenchmarkReport> Counted(std::size_t count, double level, std::uint64_t launches) {
+  std::vector<BenchmarkReport> reports = Reports(count, level);
+  for (BenchmarkReport& report : reports) report.cases[0].counts["launches"] = launches;
+  return reports;
+}
+
+TEST(PerfComparisonTest, ALargerCountIsSlowerWhateverTheTimeSays) {
+  for (const double level : {1.0, 0.9}) {
+    DM_ASSERT_OK_AND_ASSIGN(
+        const PerfComparison compared,
+        ComparePerf(Side(Counted(10, 1, 24)), Side(Counted(10, level, 25)), {}));
+    EXPECT_EQ(compared.verdict, Verdict::kSlower);
+    EXPECT_EQ(compared.cases[0].verdict, level < 1 ? Verdict::kFaster : Verdict::kSame);
+    EXPECT_EQ(compared.cases[0].LargerCounts(), 1u);
+  }
+  for (const std::uint64_t launches : {23, 24}) {
+    DM_ASSERT_OK_AND_ASSIGN(
+        const PerfComparison fewer,
+        ComparePerf(Side(Counted(10, 1, 24)), Side(Counted(10, 1, launches)), {}));
+    EXPECT_EQ(fewer.verdict, Verdict::kSame);
+    EXPECT_EQ(fewer.cases[0].LargerCounts(), 0u);
+  }
+}
+
+// Counts need no seven runs, and are compared where times are too noisy or a benchmark failed.
+TEST(PerfComparisonTest, CountsNeedNoEvidenceOfTimes) {
+  EXPECT_EQ(ComparePerf(Side(Counted(1, 1, 24)), Side(Counted(1, 1, 25)), {})->verdict,
+            Verdict::kSlower);
+  std::vector<BenchmarkReport> failed = Counted(10, 1, 25);
+  failed[3].cases[0] = {.name = "a", .failure = "failed"};
+  DM_ASSERT_OK_AND_ASSIGN(const PerfComparison compared,
+                          ComparePerf(Side(Counted(10, 1, 24)), Side(failed), {}));
+  EXPECT_EQ(compared.cases[0].verdict, Verdict::kInvalid);
+  EXPECT_EQ(compared.verdict, Verdict::kSlower);
+}
+
+TEST(PerfComparisonTest, CasesWithoutTimes) {
+  const auto side = [](std::uint64_t bytes) {
+    return Side({{"1", {{.name = "scratch/a", .counts = {{"peak_bytes", bytes}}}}}});
+  };
+  DM_ASSERT_OK_AND_ASSIGN(const PerfComparison same, ComparePerf(side(7), side(7), {}));
+  EXPECT_EQ(same.verdict, Verdict::kSame);
+  EXPECT_EQ(same.cases[0].reason, "counts only");
+  EXPECT_FALSE(same.cases[0].judgement.has_value());
+  EXPECT_EQ(ComparePerf(side(7), side(8), {})->verdict, Verdict::kSlower);
+  PerfSide timed = Side(Reports(10, 1, "scratch/a"));
+  EXPECT_EQ(ComparePerf(timed, side(8), {})->cases[0].reason, "no time in NEW");
+  EXPECT_EQ(ComparePerf(side(8), timed, {})->cases[0].reason, "no time in BASE");
+  EXPECT_EQ(ComparePerf(side(8), timed, {})->verdict, Verdict::kInvalid);
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <set>
 
 #include "src/base/json.h"
 #include "src/base/wildcard.h"
 #include "src/perf/benchmark_counters.h"
+#include "src/perf/google_benchmark.h"
 
 namespace draftmark {
 namespace {
@@ -83,22 +83,12 @@ std::string ArchitectureOf(const std::string& gpu) {
   return gpu.substr(begin, gpu.find_first_of(",) ", begin) - begin);
 }
 
-bool IsCount(std::string_view counter) {
-  return counter.starts_with("memory_") || counter == kLaunchesCounter ||
-         counter == kAllocationsCounter || counter == kPeakBytesCounter ||
-         counter == kDeviceBytesCounter;
-}
-
 Status AddCounters(const JsonObject& entry, Counts& counts) {
   for (const auto& item : entry.json().items()) {
-    if (!IsCount(item.key())) continue;
-    DM_ASSIGN_OR_RETURN(const double value, entry.Number(item.key()));
-    // Google Benchmark prints a counter as a double of 17 digits.
-    if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value))) {
-      return entry.TypeError(item.key(), "a whole number from 0 to 2^53");
-    }
+    if (!IsExactCounter(item.key())) continue;
+    DM_ASSIGN_OR_RETURN(const std::uint64_t value, ReadExactCounter(entry, item.key()));
     std::uint64_t& most = counts[item.key()];
-    most = std::max(most, static_cast<std::uint64_t>(value));
+    most = std::max(most, value);
   }
   return OkStatus();
 }

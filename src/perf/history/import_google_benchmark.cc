@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "src/base/json.h"
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/google_benchmark.h"
 #include "src/perf/history/utc_time.h"
 #include "src/perf/run_value.h"
@@ -86,10 +86,6 @@ StatusOr<std::map<std::string, Counters>> ReadCounters(const JsonObject& root) {
       // NaN and infinity arrive as texts.
       if (IsOwnKey(key) || !value.is_number()) continue;
       DM_ASSIGN_OR_RETURN(const double number, entry.Number(key));
-      const bool exact = number >= 0 && number <= kLargestExact && number == std::floor(number);
-      if (IsExactCount(key) && !exact) {
-        return entry.TypeError(key, "an exact count from 0 to 2^53");
-      }
       counters.values[key].push_back(number);
     }
   }
@@ -127,12 +123,7 @@ void TakeCounters(const Counters& counters, Point& point) {
       "flops/s",         "copy_share", "floor_share",  "median_seconds"};
   for (const auto& [name, values] : counters.values) {
     if (kTaken.contains(name)) continue;
-    if (IsExactCount(name)) {
-      point.counts.emplace_back(
-          name, static_cast<std::int64_t>(*std::max_element(values.begin(), values.end())));
-    } else {
-      point.numbers.emplace_back(CleanText(name), Median(values));
-    }
+    if (!IsExactCounter(name)) point.numbers.emplace_back(CleanText(name), Median(values));
   }
   point.bytes_per_second = RateOf(counters, "GB/s", {"bytes_per_second", "bytes/s"});
   point.flops_per_second = RateOf(counters, "GFLOP/s", {"flops/s"});
@@ -229,11 +220,6 @@ std::string CaseIdOfBenchmark(std::string_view name, std::string_view label) {
   return CleanText(name);
 }
 
-bool IsExactCount(std::string_view counter) {
-  return counter == "launches" || counter == "allocations" || counter == "peak_bytes" ||
-         counter == "device_bytes" || counter.starts_with("memory_");
-}
-
 StatusOr<RunRecord> ImportGoogleBenchmark(std::string_view text, const std::string& source,
                                           const ImportFacts& facts) {
   DM_ASSIGN_OR_RETURN(const BenchmarkReport report, ParseGoogleBenchmark(text, source));
@@ -259,6 +245,9 @@ StatusOr<RunRecord> ImportGoogleBenchmark(std::string_view text, const std::stri
     } else {
       AddTime(found, its, point);
       TakeCounters(its, point);
+      for (const auto& [name, count] : found.counts) {
+        point.counts.emplace_back(name, static_cast<std::int64_t>(count));
+      }
     }
     run.points.push_back(std::move(point));
   }

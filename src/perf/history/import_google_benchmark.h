@@ -34,9 +34,6 @@ StatusOr<RunRecord> ImportGoogleBenchmark(std::string_view text, const std::stri
 // Benchmark adds to it (/iterations:1, /manual_time, /repeats:3, ...).
 std::string CaseIdOfBenchmark(std::string_view name, std::string_view label = "");
 
-// Whether a counter of this name is an exact count.
-bool IsExactCount(std::string_view counter);
-
 }  // namespace draftmark
 
 #endif  // DRAFTMARK_SRC_PERF_HISTORY_IMPORT_GOOGLE_BENCHMARK_H_

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/json.h"
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/history/import_google_benchmark.h"
 #include "src/perf/history/utc_time.h"
 
@@ -25,7 +26,7 @@ Point TimedPoint(const std::string& id, double seconds, const char* unit) {
 Status AddNumbers(const JsonObject& object, const std::string& prefix, Point& point) {
   for (const auto& [key, value] : object.json().items()) {
     const std::string name = CleanText(prefix + key);
-    if (IsExactCount(name)) {
+    if (IsExactCounter(name)) {
       DM_ASSIGN_OR_RETURN(const std::int64_t count, object.I64(key));
       point.counts.emplace_back(name, count);
     } else if (value.is_number()) {

@@ -1,6 +1,7 @@
 #include "tools/commands/history/history_command.h"
 
 #include "tools/commands/history/import_command.h"
+#include "tools/commands/history/judge_command.h"
 #include "tools/commands/history/list_command.h"
 #include "tools/commands/history/maintenance_command.h"
 
@@ -18,6 +19,7 @@ void AddHistoryCommand(CLI::App& app, CommandContext& context) {
       "data.");
   AddImportCommand(*history, context);
   AddMergeCommand(*history, context);
+  AddJudgeCommand(*history, context);
   AddListCommand(*history, context);
   AddShowCommand(*history, context);
   AddRebuildCommand(*history, context);

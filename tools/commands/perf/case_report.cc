@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/check.h"
+#include "src/perf/count_comparison.h"
 #include "src/perf/google_benchmark.h"
 #include "src/perf/run_value.h"
 
@@ -42,6 +43,17 @@ OrderedJson SideJson(const std::vector<RunValue>& runs, double value) {
           {"median_s", MedianOfMedians(runs)}};
 }
 
+OrderedJson CountJson(const CountComparison& count) {
+  OrderedJson json = {{"counter", count.counter}, {"base", nullptr}, {"new", nullptr}};
+  if (count.base) json["base"] = count.base->most;
+  if (count.next) json["new"] = count.next->most;
+  json["change"] = nullptr;
+  if (count.base && count.next) {
+    json["change"] = count.Larger() ? "larger" : count.Smaller() ? "smaller" : "same";
+  }
+  return json;
+}
+
 }  // namespace
 
 int PerfExitCodeOf(Verdict verdict) {
@@ -62,10 +74,9 @@ int PerfExitCodeOf(Verdict verdict) {
 
 std::string CaseText(const PerfCase& judged, bool assumed) {
   std::string text = fmt::format("{} {}: ", UpperCase(VerdictName(judged.verdict)), judged.name);
-  if (!judged.judgement) return text + judged.reason + "\n";
-  text += NumbersText(judged, assumed) + "\n";
-  if (!judged.reason.empty()) text += fmt::format("  {}\n", judged.reason);
-  return text;
+  text += (judged.judgement ? NumbersText(judged, assumed) : judged.reason) + "\n";
+  if (judged.judgement && !judged.reason.empty()) text += fmt::format("  {}\n", judged.reason);
+  return text + CountLines(judged.name, judged.counts);
 }
 
 OrderedJson CaseJson(const PerfCase& judged, const std::string& reproduce) {
@@ -90,8 +101,15 @@ OrderedJson CaseJson(const PerfCase& judged, const std::string& reproduce) {
                       {"ci_998", {c.shift.low, c.shift.high}},
                       {"p", c.p}};
   }
+  for (const CountComparison& count : judged.counts) json["counts"].push_back(CountJson(count));
   json["reproduce"] = reproduce;
   return json;
+}
+
+std::size_t LargerCounts(const std::vector<PerfCase>& cases) {
+  std::size_t larger = 0;
+  for (const PerfCase& c : cases) larger += c.LargerCounts();
+  return larger;
 }
 
 std::string CountsText(const std::vector<PerfCase>& cases) {
@@ -102,6 +120,8 @@ std::string CountsText(const std::vector<PerfCase>& cases) {
                                      [&](const PerfCase& c) { return c.verdict == verdict; });
     if (count > 0) text += fmt::format(", {} {}", count, VerdictName(verdict));
   }
+  const std::size_t larger = LargerCounts(cases);
+  if (larger > 0) text += fmt::format(", {} counts larger", larger);
   return text;
 }
 

@@ -137,11 +137,11 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
       "is "
       "one run\n(one process); its repetitions are that run's samples. 10 runs a side are usual, 7 "
       "the fewest.\n"
-      "Exit codes: 0 same or faster; 1 a case is slower; 2 wrong usage or data; 3 a case is "
-      "unclear; 4 "
-      "a case\nis invalid (too noisy, or its benchmark failed); 5 no baseline, or no case in "
-      "common. "
-      "1 goes before 4,\nand 4 before 3.");
+      "Exact counts that the reports have (launches, allocations, peak_bytes, device_bytes, "
+      "memory_...) may not grow.\n"
+      "Exit codes: 0 same or faster; 1 a case is slower, or a count is larger; 2 wrong usage or "
+      "data; 3 a case is\nunclear; 4 a case is invalid (too noisy, or its benchmark failed); 5 no "
+      "baseline, or no case in common. 1 goes\nbefore 4, and 4 before 3.");
   command->add_option("BASE", options->base, "Report or folder of the old build");
   command->add_option("NEW", options->next, "Report or folder of the new build");
   command->add_option("--base", options->base_paths, "Reports or folders of the old build");

@@ -229,7 +229,8 @@ TEST_F(CompareCommandTest, ListsAndJson) {
 }
 
 // A history with ten runs at each of two levels; the ids of the runs.
-std::vector<std::string> AddRuns(const std::string& database, double level) {
+std::vector<std::string> AddRuns(const std::string& database, double level,
+                                 const NamedInts& counts = {}) {
   History history = History::Open(database).value();
   std::vector<std::string> ids;
   for (int i = 0; i < 10; ++i) {
@@ -243,7 +244,8 @@ std::vector<std::string> AddRuns(const std::string& database, double level) {
                                     .seconds = seconds,
                                     .median = seconds,
                                     .samples = 30,
-                                    .unit = "us"}}};
+                                    .unit = "us",
+                                    .counts = counts}}};
     ids.push_back(history.Add(run).value().uid);
   }
   return ids;
@@ -278,6 +280,116 @@ TEST_F(CompareCommandTest, RunsOfTheHistory) {
   EXPECT_EQ(compare({"0123456789abcdef"}, next).code, 5);
   EXPECT_EQ(compare(base, {"0123456789abcdef"}).code, 2);
   EXPECT_EQ(Compare({base[0], next[0]}).code, 2);  // without a history they are files
+}
+
+TEST_F(CompareCommandTest, CountsOfTheHistory) {
+  const std::string database = folder_.Path("history.db");
+  const std::vector<std::string> base = AddRuns(database, 1e-4, {{"launches", 24}});
+  const std::vector<std::string> next = AddRuns(database, 1.0001e-4, {{"launches", 25}});
+  std::vector<std::string> arguments = {"--db", database, "--base"};
+  arguments.insert(arguments.end(), base.begin(), base.end());
+  arguments.push_back("--new");
+  arguments.insert(arguments.end(), next.begin(), next.end());
+  const CommandResult larger = Compare(arguments);
+  EXPECT_EQ(larger.code, 1) << larger.err;
+  EXPECT_THAT(larger.out,
+              HasSubstr("\nLARGER draft/a: launches: expected 24 as in BASE, found 25 (+1)\n"));
+  // Runs that only count.
+  std::vector<std::string> ids;
+  {
+    DM_ASSERT_OK_AND_ASSIGN(History history, History::Open(database));
+    for (const std::int64_t bytes : {4096, 4097}) {
+      const RunRecord run{.time = 1796005457,
+                          .environment = {.architecture = "sm_90"},
+                          .program = "counts",
+                          .points = {{.case_id = "scratch/a", .counts = {{"peak_bytes", bytes}}}}};
+      ids.push_back(history.Add(run).value().uid);
+    }
+  }
+  const CommandResult counts = Compare({"--db", database, "--base", ids[0], "--new", ids[1]});
+  EXPECT_EQ(counts.code, 1) << counts.err;
+  EXPECT_THAT(counts.out,
+              testing::StartsWith("SAME scratch/a: counts only\nLARGER scratch/a: peak_bytes: "
+                                  "expected 4096 as in BASE, found 4097 (+1)\n"));
+}
+
+// Ten runs of one case, all alike but for the time's fourth digit.
+std::string CountedSide(const TestFolder& folder, const std::string& name, double level,
+                        const std::string& counters) {
+  const std::string path = folder.Path(name);
+  EXPECT_THAT(RealFileSystem().CreateDirectories(path), IsOk());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(WriteTextFile(fmt::format("{}/{}.json", path, i),
+                              Report(fmt::format(R"({{"name": "draft/a", "real_time": {},
+                                "time_unit": "us"{}}})",
+                                                 level * (1 + 0.0003 * i), counters))),
+                IsOk());
+  }
+  return path;
+}
+
+TEST_F(CompareCommandTest, ALargerCountIs1AndNamed) {
+  const std::string base =
+      CountedSide(folder_, "base", 100, R"(, "launches": 24, "peak_bytes": 4096, "memory_kv": 7)");
+  const std::string next =
+      CountedSide(folder_, "new", 100.01, R"(, "launches": 25, "peak_bytes": 4095, "memory_x": 7)");
+  const CommandResult larger = Compare({base, next});
+  EXPECT_EQ(larger.code, 1) << larger.err;
+  EXPECT_THAT(larger.out, testing::StartsWith("SAME draft/a: ratio 1.0001 "));
+  EXPECT_THAT(
+      larger.out,
+      HasSubstr(fmt::format(
+          "\nLARGER draft/a: launches: expected 24 as in BASE, found 25 (+1)\n"
+          "COUNT draft/a: memory_kv: 7, only in BASE\n"
+          "COUNT draft/a: memory_x: 7, only in NEW\n"
+          "SMALLER draft/a: peak_bytes: expected 4096 as in BASE, found 4095 (-1)\n"
+          "  reproduce: draftmark perf compare {} {} --case=draft/a\n1 cases, 1 same, 1 counts "
+          "larger\n",
+          base, next)));
+  EXPECT_THAT(larger.out, Not(HasSubstr("fresh runs")));
+  const CommandResult json_result = Compare({base, next, "--format", "json"});
+  EXPECT_EQ(json_result.code, 1);
+  const Json json = Json::parse(json_result.out);
+  EXPECT_EQ(json["verdict"], "slower");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["cases"][0]["verdict"], "same");
+  EXPECT_EQ(json["cases"][0]["counts"][0],
+            Json::parse(R"({"counter": "launches", "base": 24, "new": 25, "change": "larger"})"));
+  EXPECT_EQ(json["cases"][0]["counts"][1],
+            Json::parse(R"({"counter": "memory_kv", "base": 7, "new": null, "change": null})"));
+  EXPECT_EQ(json["cases"][0]["counts"][3]["change"], "smaller");
+}
+
+TEST_F(CompareCommandTest, ASmallerOrEqualCountIs0) {
+  const std::string base = CountedSide(folder_, "base", 100, R"(, "allocations": 3)");
+  const CommandResult fewer =
+      Compare({base, CountedSide(folder_, "fewer", 100.01, R"(, "allocations": 2)")});
+  EXPECT_EQ(fewer.code, 0) << fewer.out;
+  EXPECT_THAT(fewer.out,
+              HasSubstr("\nSMALLER draft/a: allocations: expected 3 as in BASE, found 2 (-1)\n"));
+  const CommandResult equal =
+      Compare({base, CountedSide(folder_, "equal", 100.01, R"(, "allocations": 3)")});
+  EXPECT_EQ(equal.code, 0);
+  EXPECT_THAT(equal.out, Not(HasSubstr("allocations")));
+  const CommandResult wrong =
+      Compare({base, CountedSide(folder_, "wrong", 100, R"(, "allocations": 2.5)")});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("benchmarks[0].allocations: expected a whole number from 0 to "
+                                   "2^53, found 2.5"));
+}
+
+// 1 goes before 3 and 4 for counts too: six runs are no evidence of times.
+TEST_F(CompareCommandTest, ALargerCountGoesBeforeUnclear) {
+  const std::string base = folder_.Path("base.json");
+  const std::string next = folder_.Path("new.json");
+  const auto entry = [](int launches) {
+    return Report(fmt::format(
+        R"({{"name": "draft/a", "real_time": 1, "time_unit": "us", "launches": {}}})", launches));
+  };
+  ASSERT_THAT(WriteTextFile(base, entry(24)), IsOk());
+  ASSERT_THAT(WriteTextFile(next, entry(25)), IsOk());
+  EXPECT_EQ(Compare({base, next}).code, 1);
+  EXPECT_EQ(Compare({next, base}).code, 3);
 }
 
 TEST(CompareReportTest, ExitCodes) {

@@ -17,7 +17,7 @@ bool IsId(const std::string& text, const std::string& database) {
          !RealFileSystem().IsFile(text) && !RealFileSystem().IsDirectory(text);
 }
 
-// A run of the history has one value for each case, which is what its samples came to.
+// A run of the history has one value for each case, which is what its samples came to, and counts.
 StatusOr<BenchmarkReport> ReportOfRun(const std::string& id, const std::string& database) {
   DM_ASSIGN_OR_RETURN(HistoryReader reader, HistoryReader::Open(database));
   DM_ASSIGN_OR_RETURN(const RunRecord run, reader.Run(id));
@@ -28,13 +28,16 @@ StatusOr<BenchmarkReport> ReportOfRun(const std::string& id, const std::string& 
                     .unit_field = fmt::format("run {}: {}", id, point.case_id),
                     .failure = point.failure};
     if (!run.valid && c.failure.empty()) c.failure = "the run is no evidence: " + run.reason;
-    if (c.failure.empty() && !point.seconds) continue;  // counts only
+    for (const auto& [name, count] : point.counts) {
+      if (c.failure.empty()) c.counts[name] = static_cast<std::uint64_t>(count);
+    }
+    if (c.failure.empty() && !point.seconds && c.counts.empty()) continue;
     if (point.seconds) c.seconds = {*point.seconds};
     c.samples = static_cast<double>(point.samples + point.voided);
     c.voided = static_cast<double>(point.voided);
     report.cases.push_back(std::move(c));
   }
-  if (report.cases.empty()) return NotFoundError(fmt::format("run {} has no times", id));
+  if (report.cases.empty()) return NotFoundError(fmt::format("run {} has no times or counts", id));
   return report;
 }
 

@@ -25,7 +25,7 @@ StatusOr<std::vector<std::string>> FindRunFiles(const std::vector<std::string>& 
                                                 FileSystem& file_system = RealFileSystem());
 
 // The same, with ids of runs in full. NOT_FOUND also for a run that the history does not have, or
-// that has no times; those of HistoryReader.
+// that has neither times nor counts; those of HistoryReader.
 StatusOr<std::vector<std::string>> FindRuns(const std::vector<std::string>& paths,
                                             const std::string& database);
 

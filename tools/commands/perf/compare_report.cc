@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace draftmark {
 namespace {
 
 std::string Reproduce(const CompareReport& report, const PerfCase& judged) {
   return report.command + " " + ShellWord("--case=" + judged.name);
+}
+
+// In time; of counts nothing is to be confirmed.
+bool AnySlower(const CompareReport& report) {
+  return std::any_of(report.compared.cases.begin(), report.compared.cases.end(),
+                     [](const PerfCase& c) { return c.verdict == Verdict::kSlower; });
 }
 
 const char* RunsWord(bool assumed) { return assumed ? "assumed" : "measured"; }
@@ -26,7 +34,7 @@ std::string CompareText(const CompareReport& report) {
     text += fmt::format("ONLY IN NEW {}\n", name);
   }
   text += CountsText(report.compared.cases) + "\n";
-  if (report.compared.verdict == Verdict::kSlower) {
+  if (AnySlower(report)) {
     text += fmt::format("slower is confirmed once {0}+{0} fresh runs say so too\n", kConfirmRuns);
   }
   return text;

@@ -4,7 +4,8 @@
 //   WriteTextFile(script, kFakeBench);
 //   "sh SCRIPT 100000 100 draft/a"   // ten values in turn: 100000 + 0 to 9 times 100 ns
 //
-// Called as SCRIPT LEVEL SPREAD NAME FLAGS. It keeps its calls, each with the seed that it was given,
+// Called as SCRIPT LEVEL SPREAD NAME FLAGS. COUNTERS in its environment, as ', "launches": 24', are
+// counters of the entry. It keeps its calls, each with the seed that it was given,
 // in SCRIPT.calls.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_FAKE_BENCH_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_FAKE_BENCH_H_
@@ -20,7 +21,7 @@ echo "$DRAFTMARK_ORDER_SEED $*" >>"$0.calls"
 cat >"${out:-/dev/stdout}" <<END
 {"context": {"date": "2026-11-30T02:24:17+00:00", "order_seed": "$DRAFTMARK_ORDER_SEED",
   "gpu": "NVIDIA H200 (sm_90, 132 SMs)"},
- "benchmarks": [{"name": "$3", "real_time": $(($1 + turn * $2)), "time_unit": "ns"}]}
+ "benchmarks": [{"name": "$3", "real_time": $(($1 + turn * $2)), "time_unit": "ns"$COUNTERS}]}
 END
 )sh";
 

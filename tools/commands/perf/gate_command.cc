@@ -71,13 +71,17 @@ Status RunIt(Options options, CommandContext& context) {
                           .seed = options.seed,
                           .command = CommandOf(options),
                           .advisory = advisory};
-  DM_RETURN_IF_ERROR(Record(options, report, context));
+  // Said before it is recorded: whatever becomes of the history, the runs were made.
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, GateJson(report));
   } else {
     context.out << GateText(report);
   }
-  context.exit_code = GateExitCode(report);
+  context.out << std::flush;
+  const int code = GateExitCode(report);
+  const Status recorded = Record(options, report, context);
+  if (!recorded.ok()) context.Fail(recorded);
+  if (recorded.ok() || code == kPerfSlower) context.exit_code = code;
   return OkStatus();
 }
 
@@ -94,8 +98,9 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
       "for the report's path and {flags}\nfor the flags, as in \"bench --benchmark_format=json "
       "{flags} > {out}\". 20 processes in the order A B B A, up to 12\nmore of noisy cases, 12 of "
       "unclear ones and 20 to confirm slower ones; all reports are kept.\n"
-      "Exit codes: 0 same or faster; 1 a case is slower, and fresh runs confirm it; 2 wrong usage, "
-      "a crash, a hang or\nwrong data; 3 a case is unclear; 4 a case is invalid (too noisy, "
+      "Exit codes: 0 same or faster; 1 a case is slower, and fresh runs confirm it, or an exact "
+      "count is larger; 2 wrong\nusage, a crash, a hang or wrong data; 3 a case is unclear; 4 a "
+      "case is invalid (too noisy, "
       "disturbed, or its benchmark failed); 5 no\nbaseline program, or no case in common. 1 goes "
       "before 4, and 4 before 3.");
   command->add_option("--base", options->commands.base, "Command of the old build")

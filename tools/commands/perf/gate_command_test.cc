@@ -12,7 +12,9 @@
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
 #include "src/base/test_folder.h"
+#include "src/perf/history/history_reader.h"
 #include "tools/commands/perf/fake_bench.h"
+#include "tools/commands/perf/gate_report.h"
 #include "tools/commands/perf/gate_runner.h"
 #include "tools/commands/run_command.h"
 
@@ -97,6 +99,60 @@ TEST_F(GateCommandTest, Json) {
   EXPECT_EQ(json["cases"][0]["floor"], 0.015);
   EXPECT_EQ(json["cases"][0]["fresh"]["confirmed"], true);
   EXPECT_THAT(json["reproduce"].get<std::string>(), HasSubstr("draftmark perf gate --base"));
+}
+
+TEST_F(GateCommandTest, ALargerCountIs1AndRecorded) {
+  const std::string database = folder_.Path("history.db");
+  const auto counted = [&](int level, int launches) {
+    return fmt::format(R"(env COUNTERS=', "launches": {}' {})", launches, Bench(level));
+  };
+  const CommandResult larger =
+      Gate(counted(100000, 24), counted(100001, 25), {"--db", database, "--new-commit", "1111"});
+  EXPECT_EQ(larger.code, 1) << larger.out;
+  EXPECT_THAT(larger.out, StartsWith("SAME draft/a: ratio 1.0000 "));
+  EXPECT_THAT(larger.out,
+              HasSubstr("\nLARGER draft/a: launches: expected 24 as in BASE, found 25 (+1)\n"));
+  EXPECT_THAT(larger.out, HasSubstr("\nSLOWER: 1 cases, 1 same, 1 counts larger, 20 processes\n"));
+  {
+    DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(database));
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<VerdictRow> verdicts, reader.NewestVerdicts());
+    ASSERT_EQ(verdicts.size(), 2u);
+    EXPECT_EQ(verdicts[0].verdict.metric, "launches");
+    EXPECT_EQ(verdicts[0].verdict.verdict, "slower");
+    EXPECT_EQ(verdicts[0].verdict.old_count, 24);
+    EXPECT_EQ(verdicts[0].verdict.new_count, 25);
+    EXPECT_EQ(verdicts[1].verdict.metric, "time");
+    EXPECT_EQ(verdicts[1].verdict.verdict, "same");
+  }
+  Again();
+  const CommandResult smaller = Gate(counted(100000, 24), counted(100001, 23));
+  EXPECT_EQ(smaller.code, 0) << smaller.out;
+  EXPECT_THAT(smaller.out,
+              HasSubstr("\nSMALLER draft/a: launches: expected 24 as in BASE, found 23 (-1)\n"));
+}
+
+// A machine that is too noisy for times is not for counts.
+TEST(GateReportTest, AnAdvisoryGateFailsForCountsOnly) {
+  GateReport report;
+  report.advisory = "noisy";
+  report.result.verdict = Verdict::kSlower;
+  report.result.cases.push_back({.judged = {.name = "draft/a", .verdict = Verdict::kSlower}});
+  EXPECT_EQ(GateExitCode(report), 0);
+  report.result.cases[0].judged.counts = {{"launches", CountRange{24, 24}, CountRange{25, 25}}};
+  EXPECT_EQ(GateExitCode(report), 1);
+}
+
+TEST_F(GateCommandTest, WhatCannotBeRecordedIsSaidBehindTheVerdict) {
+  const std::string database = folder_.Path("history.db");
+  ASSERT_THAT(WriteTextFile(database + ".runs", "no folder"), IsOk());
+  const CommandResult same = Gate(Bench(100000), Bench(100001), {"--db", database});
+  EXPECT_EQ(same.code, 2);
+  EXPECT_THAT(same.out, StartsWith("SAME draft/a: ratio"));
+  EXPECT_THAT(same.err, HasSubstr("history.db.runs"));
+  Again();
+  const CommandResult slower = Gate(Bench(100000), Bench(103000), {"--db", database});
+  EXPECT_EQ(slower.code, 1);
+  EXPECT_THAT(slower.err, HasSubstr("history.db.runs"));
 }
 
 TEST_F(GateCommandTest, UnclearIs3AndItsReproductionToo) {

@@ -33,9 +33,23 @@ std::vector<PerfCase> CasesOf(const GateResult& result) {
   return cases;
 }
 
+// Also of a count that is the same: the newest verdict is what a dashboard shows.
+GateVerdict CountVerdict(const GateCase& c, const CountComparison& count) {
+  return {.case_id = CaseIdOfBenchmark(c.judged.name),
+          .metric = count.counter,
+          .verdict = std::string(VerdictName(count.Larger()    ? Verdict::kSlower
+                                             : count.Smaller() ? Verdict::kFaster
+                                                               : Verdict::kSame)),
+          .base_runs = static_cast<std::int64_t>(c.judged.base.size()),
+          .next_runs = static_cast<std::int64_t>(c.judged.next.size()),
+          .old_count = static_cast<std::int64_t>(count.base->most),
+          .new_count = static_cast<std::int64_t>(count.next->most)};
+}
+
 }  // namespace
 
 int GateExitCode(const GateReport& report) {
+  if (LargerCounts(CasesOf(report.result)) > 0) return kPerfSlower;
   return report.advisory.empty() ? PerfExitCodeOf(report.result.verdict) : kPerfGood;
 }
 
@@ -123,6 +137,9 @@ GateRecord GateRecordOf(const GateReport& report, std::int64_t time, const std::
     }
     if (c.fresh_runs) verdict.confirmed = c.confirmed;
     record.verdicts.push_back(std::move(verdict));
+    for (const CountComparison& count : c.judged.counts) {
+      if (count.base && count.next) record.verdicts.push_back(CountVerdict(c, count));
+    }
   }
   return record;
 }

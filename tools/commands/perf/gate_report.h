@@ -24,7 +24,7 @@ struct GateReport {
   std::string advisory = {};  // why a bad verdict fails nothing; empty: it does
 };
 
-// 0 for an advisory gate.
+// 0 for an advisory gate, unless a count is larger: counts are exact on a noisy machine too.
 int GateExitCode(const GateReport& report);
 std::string GateText(const GateReport& report);
 OrderedJson GateJson(const GateReport& report);

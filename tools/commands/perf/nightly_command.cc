@@ -28,8 +28,8 @@ struct Options {
   std::string night;  // empty: the newest
   std::string architecture;
   std::vector<std::string> cases;
-  std::string run;                       // measures the night first
-  std::string again;                     // measures it once more where a case is slower
+  std::vector<std::string> run;          // these measure the night first
+  std::vector<std::string> again;        // these measure it once more where a case is slower
   std::vector<std::string> again_paths;  // or these did
   std::size_t runs = kNightRuns;
   std::string folder;
@@ -40,22 +40,23 @@ struct Options {
   OutputFormat format = OutputFormat::kText;
 };
 
-// Reports of `count` fresh processes, as runs.
-StatusOr<std::vector<RunRecord>> Measure(const Options& options, const std::string& command,
-                                         GateStage stage, std::size_t count,
+// Reports of fresh processes, `options.runs` of each command in turn, as runs.
+StatusOr<std::vector<RunRecord>> Measure(const Options& options,
+                                         const std::vector<std::string>& commands, GateStage stage,
                                          const ImportFacts& facts, CommandContext& context) {
-  CommandRunner runner(
-      {.base = command, .next = command, .folder = options.folder, .seconds = options.seconds},
-      context.err);
   std::vector<RunRecord> runs;
   std::random_device random;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < options.runs * commands.size(); ++i) {
+    const std::string& command = commands[i % commands.size()];
+    CommandRunner runner(
+        {.base = command, .next = command, .folder = options.folder, .seconds = options.seconds},
+        context.err);
     DM_ASSIGN_OR_RETURN(
         const BenchmarkReport report,
         runner.Run({.stage = stage, .side = GateSide::kNew, .number = i, .seed = random()}));
     DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(report.source));
     ImportFacts own = facts;
-    own.number = static_cast<std::int64_t>(i);
+    own.number = static_cast<std::int64_t>(i / commands.size());
     DM_ASSIGN_OR_RETURN(RunRecord run, ImportGoogleBenchmark(text, report.source, own));
     runs.push_back(std::move(run));
   }
@@ -102,12 +103,11 @@ Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& 
                CommandContext& context) {
   if (!AnySlower(report)) return OkStatus();
   std::vector<RunRecord> fresh;
-  const std::string& command = options.again.empty() ? options.run : options.again;
+  const std::vector<std::string>& commands = options.again.empty() ? options.run : options.again;
   if (!options.again_paths.empty()) {
     DM_ASSIGN_OR_RETURN(fresh, ReadReports(options.again_paths, facts));
-  } else if (!command.empty()) {
-    DM_ASSIGN_OR_RETURN(
-        fresh, Measure(options, command, GateStage::kConfirm, options.runs, facts, context));
+  } else if (!commands.empty()) {
+    DM_ASSIGN_OR_RETURN(fresh, Measure(options, commands, GateStage::kConfirm, facts, context));
   }
   for (EnvironmentReport& environment : report.environments) {
     NightRuns runs;
@@ -144,9 +144,8 @@ Status Record(const NightlyReport& report, CommandContext& context) {
 
 Status MeasureNight(const Options& options, const ImportFacts& facts, CommandContext& context) {
   if (options.run.empty()) return OkStatus();
-  DM_ASSIGN_OR_RETURN(
-      const std::vector<RunRecord> runs,
-      Measure(options, options.run, GateStage::kFirst, options.runs, facts, context));
+  DM_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs,
+                      Measure(options, options.run, GateStage::kFirst, facts, context));
   DM_ASSIGN_OR_RETURN(History history, History::Open(options.database));
   for (const RunRecord& run : runs) DM_RETURN_IF_ERROR(history.Add(run).status());
   return OkStatus();
@@ -209,15 +208,21 @@ void AddOptions(CLI::App& command, Options& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       .add_option("--run", options.run,
-                  "Measures the night first, and adds it to the history; as perf gate's --new")
+                  "Measures the night first, and adds it to the history; as perf gate's --new; "
+                  "may be given again for more programs")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("CMD");
-  command.add_option("--runs", options.runs, "Processes of CMD")
+  command.add_option("--runs", options.runs, "Processes of each CMD")
       ->check(CLI::Range(3, 100))
       ->capture_default_str();
   CLI::Option* const again =
       command
           .add_option("--again", options.again,
-                      "Measures once more where a case is slower (default: the CMD of --run)")
+                      "Measures once more where a case is slower (default: the CMD of --run); may "
+                      "be given again")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
           ->type_name("CMD");
   command
       .add_option("--again-reports", options.again_paths,

@@ -192,6 +192,30 @@ TEST_F(NightlyCommandTest, RunMeasuresAndRecordsTheNight) {
   EXPECT_EQ(runs.size(), 5u);
 }
 
+// What one program measures is confirmed by that program, whichever comes first.
+TEST_F(NightlyCommandTest, SeveralPrograms) {
+  AddNights(12);
+  AddNight(12, {.seconds = 1.03e-3});
+  const std::string other = fmt::format("sh '{}' 7 4e12 draft/b", folder_.Path("bench.sh"));
+  const CommandResult slower = Nightly(
+      {"--again", other, "--again", Bench(1.031), "--out", folder_.Path("again"), "--no-record"});
+  EXPECT_EQ(slower.code, 1) << slower.out << slower.err;
+  EXPECT_EQ(RealFileSystem().List(folder_.Path("again/confirm/new")).value().size(), 10u);
+  const CommandResult only_other =
+      Nightly({"--again", other, "--out", folder_.Path("other"), "--no-record"});
+  EXPECT_EQ(only_other.code, 3) << only_other.out;
+  const CommandResult measured =
+      Nightly({"--run", other, "--run", Bench(1.001), "--night", "2026-12-13", "--commit", "c",
+               "--out", folder_.Path("out"), "--runs", "3"});
+  EXPECT_EQ(measured.code, 0) << measured.out << measured.err;
+  DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
+  DM_ASSERT_OK_AND_ASSIGN(const auto runs, reader.Runs({.night = "2026-12-13"}));
+  ASSERT_EQ(runs.size(), 6u);
+  std::vector<std::int64_t> numbers;
+  for (const RunRow& row : runs) numbers.push_back(reader.Run(row.id).value().number);
+  EXPECT_THAT(numbers, testing::UnorderedElementsAre(0, 0, 1, 1, 2, 2));
+}
+
 TEST_F(NightlyCommandTest, UsageErrorsAre2) {
   EXPECT_EQ(RunCommand({"perf", "nightly"}).code, 2);
   AddNights(1);
