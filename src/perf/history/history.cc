@@ -22,16 +22,6 @@ StatusOr<std::unordered_set<std::string>> KnownIds(Sqlite& db) {
   return ids;
 }
 
-// One record, one transaction.
-StatusOr<AddOutcome> AddRows(Sqlite& db, const ParsedRecord& parsed) {
-  SqliteTransaction transaction(db);
-  DM_RETURN_IF_ERROR(transaction.Begin());
-  RowWriter writer(db);
-  DM_ASSIGN_OR_RETURN(const AddOutcome outcome, writer.Add(parsed));
-  DM_RETURN_IF_ERROR(transaction.Commit());
-  return outcome;
-}
-
 }  // namespace
 
 std::string RunsFolderOf(const std::string& database) { return database + ".runs"; }
@@ -70,6 +60,7 @@ StatusOr<History> History::Open(const std::string& database, FileSystem& files) 
   DM_ASSIGN_OR_RETURN(Sqlite db, OpenHistoryDatabase(database));
   history.db_ = std::make_unique<Sqlite>(std::move(db));
   DM_RETURN_IF_ERROR(files.CreateDirectories(history.folder_));
+  DM_RETURN_IF_ERROR(history.SettleDropped());
   DM_RETURN_IF_ERROR(history.TakeIn());
   return StatusOr<History>(std::move(history));
 }
@@ -90,10 +81,21 @@ Status History::TakeIn() {
                                       path, RecordFileName(parsed->uid)));
       continue;
     }
-    DM_ASSIGN_OR_RETURN(const AddOutcome outcome, AddRows(*db_, *parsed));
+    DM_ASSIGN_OR_RETURN(const AddOutcome outcome, AddRows(*parsed));
     if (outcome == AddOutcome::kAdded) ++recovered_;
   }
   return OkStatus();
+}
+
+// One record, one transaction.
+StatusOr<AddOutcome> History::AddRows(const ParsedRecord& parsed) {
+  SqliteTransaction transaction(*db_);
+  DM_RETURN_IF_ERROR(transaction.Begin());
+  if (IsDropped(database_, parsed.uid, *files_)) return AddOutcome::kDropped;
+  RowWriter writer(*db_);
+  DM_ASSIGN_OR_RETURN(const AddOutcome outcome, writer.Add(parsed));
+  DM_RETURN_IF_ERROR(transaction.Commit());
+  return outcome;
 }
 
 // That the id, on disk or in the database, is not another record's.
@@ -116,6 +118,7 @@ Status History::CheckIsTheSame(const RecordText& written, const std::string& pat
 }
 
 StatusOr<Added> History::Write(const RecordText& written, const ParsedRecord& parsed) {
+  if (IsDropped(database_, written.uid, *files_)) return Added{written.uid, AddOutcome::kDropped};
   const std::string path = JoinPath(folder_, RecordFileName(written.uid));
   const bool on_disk = files_->IsFile(path);
   DM_RETURN_IF_ERROR(CheckIsTheSame(written, path, on_disk));
@@ -127,13 +130,15 @@ StatusOr<Added> History::Write(const RecordText& written, const ParsedRecord& pa
     if (replaced.value_or(0) > 0) return Added{written.uid, AddOutcome::kReplaced};
     DM_RETURN_IF_ERROR(WriteTextFile(path, written.text, *files_));
   }
-  const StatusOr<AddOutcome> outcome = AddRows(*db_, parsed);
+  const StatusOr<AddOutcome> outcome = AddRows(parsed);
   if (!outcome.ok()) {
     return Status(outcome.status().code(),
                   fmt::format("{}; the record is safe in {}, and the next command that opens the "
                               "history for writing takes it in",
                               outcome.status().message(), path));
   }
+  // Someone has dropped it since this began.
+  if (*outcome == AddOutcome::kDropped) DM_RETURN_IF_ERROR(Bury(written.uid));
   return Added{written.uid, *outcome};
 }
 

@@ -10,6 +10,8 @@
 // that was killed, or that found the disk full, left in the folder only; and a database that is
 // damaged or gone is rebuilt (history_rebuild.h). Adding the same again changes nothing.
 //
+// A record can be taken out and brought back (Drop, Restore; tombstone.h says what lies where).
+//
 // Any number of processes may write and read at once: writers wait for each other, up to
 // kBusyMilliseconds. An object belongs to one thread.
 //
@@ -34,6 +36,7 @@
 #include "src/perf/history/record_jsonl.h"
 #include "src/perf/history/record_rows.h"
 #include "src/perf/history/sqlite.h"
+#include "src/perf/history/tombstone.h"
 
 namespace draftmark {
 
@@ -56,6 +59,14 @@ class History {
   // The text of a record's file, as another machine wrote it. `source` is its name, for errors.
   StatusOr<Added> AddText(std::string_view text, const std::string& source);
 
+  // Takes a record out: it comes back neither by import, merge nor rebuild, only by Restore. One
+  // that is out already stays so; its tombstone is returned. NOT_FOUND: no such record;
+  // INVALID_ARGUMENT: CheckTombstone; FAILED_PRECONDITION: a night, whose runs are gone.
+  StatusOr<Tombstone> Drop(const std::string& uid, const std::string& reason,
+                           const std::string& date);
+  // NOT_FOUND: it is not dropped. DATA_LOSS: its file is damaged or gone; it stays dropped.
+  StatusOr<Added> Restore(const std::string& uid);
+
   // Records that Open found in the folder only, and took in.
   std::size_t recovered() const { return recovered_; }
   // Files of the folder that could not be read, one message each; they are left as they are.
@@ -70,6 +81,12 @@ class History {
   Status CheckIsTheSame(const RecordText& written, const std::string& path, bool on_disk);
   StatusOr<Added> Write(const RecordText& written, const ParsedRecord& parsed);
   Status TakeIn();
+  StatusOr<AddOutcome> AddRows(const ParsedRecord& parsed);
+  // history_drop.cc
+  Status Bury(const std::string& uid);
+  Status KeepFile(const std::string& uid);
+  StatusOr<Added> BringBack(const std::string& uid);
+  Status SettleDropped();
 
   std::string database_;
   std::string folder_;

@@ -46,6 +46,37 @@ Status Compare(Sqlite& db, const std::string& uid, const std::string& path, File
   return DataLossError(fmt::format("{}: the database has another content", path));
 }
 
+// Each dropped record has a tombstone, its file, and no place in the history.
+Status CheckDropped(const std::string& database, const Ids& ids,
+                    const std::set<std::string>& on_disk, FileSystem& files,
+                    std::vector<std::string>& problems) {
+  DM_ASSIGN_OR_RETURN(const std::vector<std::string> dropped, DroppedIds(database, files));
+  for (const std::string& uid : dropped) {
+    if (const auto tombstone = ReadTombstone(database, uid, files); !tombstone.ok()) {
+      problems.push_back(tombstone.status().message());
+    }
+    if (ids.records.contains(uid) || on_disk.contains(RecordFileName(uid))) {
+      problems.push_back(
+          fmt::format("{}: dropped, but still there; the next command that opens the history for "
+                      "writing takes it out",
+                      TombstonePath(database, uid)));
+    } else if (const auto parsed = ReadRecordFile(DroppedRecordPath(database, uid), files);
+               !parsed.ok()) {
+      problems.push_back(parsed.status().message());
+    }
+  }
+  DM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      ListRecordFiles(DroppedFolderOf(database), files));
+  for (const std::string& name : names) {
+    if (IsDropped(database, name.substr(0, name.rfind('.')), files)) continue;
+    problems.push_back(
+        fmt::format("{}: restored by half; the next command that opens the history for writing "
+                    "takes it in",
+                    JoinPath(DroppedFolderOf(database), name)));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<CheckReport> CheckHistory(const std::string& database, FileSystem& files) {
@@ -72,10 +103,11 @@ StatusOr<CheckReport> CheckHistory(const std::string& database, FileSystem& file
       report.problems.push_back(status.message());
     }
   }
+  DM_RETURN_IF_ERROR(CheckDropped(database, ids, on_disk, files, report.problems));
   for (const std::string& name : names) {
     const std::string path = JoinPath(folder, name);
     const std::string uid = name.substr(0, name.rfind('.'));
-    if (ids.records.contains(uid)) continue;
+    if (ids.records.contains(uid) || IsDropped(database, uid, files)) continue;
     if (ids.replaced.contains(uid)) {
       report.problems.push_back(
           fmt::format("{}: retention has dropped it, but the file is still there", path));

@@ -73,15 +73,17 @@ StatusOr<OldDatabase> OpenOld(const std::string& database) {
 
 // Writes the files that are gone from what the old database holds. Of a damaged one whatever can
 // still be read, and proves itself by its hash.
-Status RestoreFiles(Sqlite& db, bool damaged, const std::string& folder, FileSystem& files,
+Status RestoreFiles(Sqlite& db, bool damaged, const std::string& database, FileSystem& files,
                     RebuildReport& report) {
+  const std::string folder = RunsFolderOf(database);
   std::vector<std::pair<std::string, std::string>> gone;
   {
     StatusOr<SqliteRows> rows = db.Query("SELECT uid, sha256 FROM records ORDER BY uid");
     if (!rows.ok()) return damaged ? OkStatus() : rows.status();
     SqliteRows found = std::move(rows).value();
     while (found.Next()) {
-      if (!files.IsFile(JoinPath(folder, RecordFileName(found.Text(0))))) {
+      if (!files.IsFile(JoinPath(folder, RecordFileName(found.Text(0)))) &&
+          !IsDropped(database, found.Text(0), files)) {
         gone.emplace_back(found.Text(0), found.Text(1));
       }
     }
@@ -105,7 +107,8 @@ Status RestoreFiles(Sqlite& db, bool damaged, const std::string& folder, FileSys
 
 // Everything that the folder has, into a fresh database. Without a journal: it is thrown away if
 // anything goes wrong.
-Status Fill(Sqlite& db, const std::string& folder, FileSystem& files, RebuildReport& report) {
+Status Fill(Sqlite& db, const std::string& database, FileSystem& files, RebuildReport& report) {
+  const std::string folder = RunsFolderOf(database);
   DM_RETURN_IF_ERROR(db.Run("PRAGMA journal_mode = OFF"));
   DM_RETURN_IF_ERROR(db.Run("PRAGMA synchronous = OFF"));
   DM_RETURN_IF_ERROR(MigrateHistory(db));
@@ -114,6 +117,7 @@ Status Fill(Sqlite& db, const std::string& folder, FileSystem& files, RebuildRep
   DM_RETURN_IF_ERROR(transaction.Begin());
   RowWriter writer(db);
   for (const std::string& name : names) {
+    if (IsDropped(database, name.substr(0, name.rfind('.')), files)) continue;
     const std::string path = JoinPath(folder, name);
     const StatusOr<ParsedRecord> parsed = ReadRecordFile(path, files);
     if (!parsed.ok()) {
@@ -179,13 +183,13 @@ StatusOr<RebuildReport> RebuildHistory(const std::string& database, FileSystem& 
   }
   DM_ASSIGN_OR_RETURN(OldDatabase old, OpenOld(database));
   DM_RETURN_IF_ERROR(files.CreateDirectories(folder));
-  if (old.db) DM_RETURN_IF_ERROR(RestoreFiles(*old.db, old.damaged, folder, files, report));
+  if (old.db) DM_RETURN_IF_ERROR(RestoreFiles(*old.db, old.damaged, database, files, report));
   const std::string temporary = fmt::format("{}.rebuild-{}.tmp", database, ::getpid());
   RemoveDatabase(temporary);
   Status status;
   {
     StatusOr<Sqlite> db = Sqlite::Open(temporary, SqliteMode::kCreate);
-    status = db.ok() ? Fill(db.value(), folder, files, report) : db.status();
+    status = db.ok() ? Fill(db.value(), database, files, report) : db.status();
   }
   if (status.ok()) status = TakePlace(std::move(old), temporary, database, report);
   RemoveDatabase(temporary);
@@ -224,6 +228,9 @@ Status MergeFile(History& history, const std::string& path, FileSystem& files,
       break;
     case AddOutcome::kReplaced:
       ++report.replaced;
+      break;
+    case AddOutcome::kDropped:
+      ++report.dropped;
       break;
   }
   return OkStatus();

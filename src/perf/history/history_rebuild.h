@@ -29,12 +29,12 @@ struct RebuildReport {
 
 // The new database is made beside the old one and takes its place as a whole; until then, and after
 // an error, the old one is as it was. A damaged one is kept under another name. A file that is no
-// whole record is left out and told.
+// whole record is left out and told; what is dropped (tombstone.h) is left out.
 StatusOr<RebuildReport> RebuildHistory(const std::string& database,
                                        FileSystem& files = RealFileSystem());
 
 struct MergeReport {
-  std::size_t added = 0, known = 0, replaced = 0;
+  std::size_t added = 0, known = 0, replaced = 0, dropped = 0;
   std::vector<std::string> problems;  // files that were not taken in
 };
 

@@ -26,6 +26,7 @@ enum class AddOutcome {
   kAdded,
   kKnown,     // it was there
   kReplaced,  // a run that retention has replaced by its night
+  kDropped,   // someone took it out (tombstone.h); the rows know nothing of it, History does
 };
 
 // Names to row ids, made where they are not there. Remembers ids, so it must not outlive its

@@ -1,5 +1,6 @@
 #include "tools/commands/history/history_command.h"
 
+#include "tools/commands/history/drop_command.h"
 #include "tools/commands/history/import_command.h"
 #include "tools/commands/history/judge_command.h"
 #include "tools/commands/history/list_command.h"
@@ -13,8 +14,7 @@ void AddHistoryCommand(CLI::App& app, CommandContext& context) {
   history->require_subcommand(1);
   history->footer(
       "A history is a file FILE (SQLite) and a folder FILE.runs with one JSONL file per record, "
-      "from "
-      "which\nFILE can be made again. Any number of processes may use it at once.\n"
+      "from which\nFILE can be made again. Any number of processes may use it at once.\n"
       "Exit codes: 0 good; 1 something was left out, or check found a fault; 2 wrong usage or "
       "data.");
   AddImportCommand(*history, context);
@@ -25,6 +25,8 @@ void AddHistoryCommand(CLI::App& app, CommandContext& context) {
   AddRebuildCommand(*history, context);
   AddCheckCommand(*history, context);
   AddRetainCommand(*history, context);
+  AddDropCommand(*history, context);
+  AddRestoreCommand(*history, context);
   AddReleaseCommand(*history, context);
 }
 

@@ -265,6 +265,53 @@ TEST_F(HistoryCommandTest, RetainSaysWhatItDropsAndWaits) {
   EXPECT_EQ(Run({"check"}).code, 0);
 }
 
+TEST_F(HistoryCommandTest, DropAndRestore) {
+  const std::string id = Import();
+  const std::string report = folder_.Path("r.json");
+  CommandResult result = Run({"drop", id.substr(0, 6), "--reason", "the GPU was shared"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "dropped " + id + " on 2025-09-05: the GPU was shared\n");
+  EXPECT_EQ(Run({"list"}).out, "");
+  EXPECT_EQ(Run({"list", "--what", "dropped"}).out, id + " 2025-09-05 the GPU was shared\n");
+  EXPECT_EQ(
+      Json::parse(Run({"list", "--what", "dropped", "--format", "json"}).out)["dropped"][0]["id"],
+      id);
+  result = Run({"show", id});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr(id + " was dropped on 2025-09-05: the GPU was shared"));
+  result = Run({"import", report, "--commit", "b8a6378"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("dropped " + id),
+                                HasSubstr("0 runs added, 0 known, 0 replaced, 1 dropped\n")));
+  EXPECT_EQ(Run({"rebuild"}).code, 0);
+  EXPECT_EQ(Run({"list"}).out, "");
+  EXPECT_EQ(Run({"check"}).out, Database() + ": 0 records, 0 faults\n");
+  result = Run({"drop", id, "--reason", "again", "--format", "json"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(Json::parse(result.out)["outcome"], "known");
+  EXPECT_EQ(Json::parse(result.out)["reason"], "the GPU was shared");
+
+  result = Run({"restore", id.substr(0, 4)});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "added " + id + "\n");
+  EXPECT_THAT(Run({"list"}).out, StartsWith(id));
+  EXPECT_THAT(Run({"import", report, "--commit", "b8a6378"}).out, StartsWith("known " + id));
+  EXPECT_EQ(Run({"check"}).code, 0);
+  for (const auto& [arguments, message] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"restore", id}, "no dropped record has the id"},
+           {{"restore", "zz"}, "expected an id of a dropped record"},
+           {{"drop", id, "--reason", ""}, "--reason: reason: expected a text"},
+           {{"drop", id, "--reason", "a\nb"}, "without control characters"},
+           {{"drop", "0123456789abcdef", "--reason", "x"}, "no record has the id"},
+           {{"drop", id}, "--reason"}}) {
+    result = Run(arguments);
+    EXPECT_EQ(result.code, 2) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+  EXPECT_EQ(Run({"check"}).out, Database() + ": 1 records, 0 faults\n");
+}
+
 TEST_F(HistoryCommandTest, Release) {
   CommandResult result = Run({"release", "v1.2", "--commit", "b8a6378", "--note", "faster"});
   EXPECT_EQ(result.code, 0) << result.err;

@@ -36,6 +36,8 @@ std::string_view OutcomeWord(AddOutcome outcome) {
       return "known";
     case AddOutcome::kReplaced:
       return "replaced";
+    case AddOutcome::kDropped:
+      return "dropped";
   }
   return "";
 }

@@ -20,7 +20,7 @@ void AddDatabaseOption(CLI::App& command, std::string& database);
 // Opens for writing, and tells on the error stream what was taken in and what could not be read.
 StatusOr<History> OpenHistory(const std::string& database, CommandContext& context);
 
-// "added", "known", "replaced".
+// "added", "known", "replaced", "dropped".
 std::string_view OutcomeWord(AddOutcome outcome);
 
 // Each on a line of its own, as a warning.

@@ -24,14 +24,20 @@ struct ImportOptions {
   OutputFormat format = OutputFormat::kText;
 };
 
+constexpr std::size_t kOutcomes = static_cast<std::size_t>(AddOutcome::kDropped) + 1;
+
 struct ImportedRun {
   RunRecord run;
   Added added;
 };
 
+std::string DroppedText(std::size_t dropped) {
+  return dropped > 0 ? fmt::format(", {} dropped", dropped) : "";
+}
+
 std::string ImportText(const std::vector<ImportedRun>& imported, const std::string& database) {
   std::string text;
-  std::array<std::size_t, 3> counts{};
+  std::array<std::size_t, kOutcomes> counts{};
   for (const ImportedRun& one : imported) {
     ++counts.at(static_cast<std::size_t>(one.added.outcome));
     text += fmt::format("{} {} {} {}: {} points", OutcomeWord(one.added.outcome), one.added.uid,
@@ -42,13 +48,13 @@ std::string ImportText(const std::vector<ImportedRun>& imported, const std::stri
     if (!one.run.suites.empty()) text += fmt::format(", {} suites", one.run.suites.size());
     text += "\n";
   }
-  return text + fmt::format("{}: {} runs added, {} known, {} replaced\n", database, counts[0],
-                            counts[1], counts[2]);
+  return text + fmt::format("{}: {} runs added, {} known, {} replaced{}\n", database, counts[0],
+                            counts[1], counts[2], DroppedText(counts[3]));
 }
 
 OrderedJson ImportJson(const std::vector<ImportedRun>& imported, const std::string& database) {
   OrderedJson json = {{"schema_version", 1}, {"db", database}, {"runs", OrderedJson::array()}};
-  std::array<std::size_t, 3> counts{};
+  std::array<std::size_t, kOutcomes> counts{};
   for (const ImportedRun& one : imported) {
     ++counts.at(static_cast<std::size_t>(one.added.outcome));
     json["runs"].push_back({{"id", one.added.uid},
@@ -61,6 +67,7 @@ OrderedJson ImportJson(const std::vector<ImportedRun>& imported, const std::stri
   json["added"] = counts[0];
   json["known"] = counts[1];
   json["replaced"] = counts[2];
+  json["dropped"] = counts[3];
   return json;
 }
 
@@ -112,11 +119,12 @@ Status Merge(const MergeOptions& options, CommandContext& context) {
                             {"added", report.added},
                             {"known", report.known},
                             {"replaced", report.replaced},
+                            {"dropped", report.dropped},
                             {"problems", report.problems}});
   } else {
-    context.out << fmt::format("{}: {} records added, {} known, {} replaced, {} left out\n",
+    context.out << fmt::format("{}: {} records added, {} known, {} replaced{}, {} left out\n",
                                options.database, report.added, report.known, report.replaced,
-                               report.problems.size());
+                               DroppedText(report.dropped), report.problems.size());
   }
   if (!report.problems.empty()) context.exit_code = kExitMismatch;
   return OkStatus();

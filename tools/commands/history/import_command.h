@@ -4,8 +4,8 @@
 // it is and is called known.
 //
 // JSON of import: {schema_version: 1, db, runs: [{id, outcome, program, source, points,
-// conformance}], added, known, replaced}. Of merge: {schema_version: 1, db, added, known, replaced,
-// problems: [text]}.
+// conformance}], added, known, replaced, dropped}. Of merge: {schema_version: 1, db, added, known,
+// replaced, dropped, problems: [text]}. Dropped is what `history drop` took out: it stays out.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_HISTORY_IMPORT_COMMAND_H_
 #define DRAFTMARK_TOOLS_COMMANDS_HISTORY_IMPORT_COMMAND_H_
 

@@ -10,6 +10,7 @@
 
 #include "src/perf/history/history_reader.h"
 #include "src/perf/history/record_jsonl.h"
+#include "src/perf/history/tombstone.h"
 #include "src/perf/history/utc_time.h"
 #include "tools/commands/history/history_options.h"
 #include "tools/commands/history/show_text.h"
@@ -17,7 +18,7 @@
 namespace draftmark {
 namespace {
 
-enum class What { kRuns, kGates, kSeries, kEnvironments };
+enum class What { kRuns, kGates, kSeries, kEnvironments, kDropped };
 
 struct ListOptions {
   std::string database;
@@ -106,6 +107,9 @@ class Lister {
                                row["runs"].get<std::int64_t>());
         }
         break;
+      case What::kDropped:
+        DM_RETURN_IF_ERROR(ListDropped());
+        break;
     }
     if (options_.format == OutputFormat::kJson) {
       PrintJson(context_.out, json_);
@@ -165,6 +169,18 @@ class Lister {
     return OkStatus();
   }
 
+  Status ListDropped() {
+    DM_ASSIGN_OR_RETURN(const std::vector<std::string> ids, DroppedIds(options_.database));
+    json_["dropped"] = OrderedJson::array();
+    for (const std::string& uid : ids) {
+      DM_ASSIGN_OR_RETURN(const Tombstone tombstone, ReadTombstone(options_.database, uid));
+      text_ += fmt::format("{} {} {}\n", uid, tombstone.date, tombstone.reason);
+      json_["dropped"].push_back(
+          {{"id", uid}, {"date", tombstone.date}, {"reason", tombstone.reason}});
+    }
+    return OkStatus();
+  }
+
   const ListOptions& options_;
   HistoryReader& reader_;
   CommandContext& context_;
@@ -185,9 +201,20 @@ struct ShowOptions {
   OutputFormat format = OutputFormat::kText;
 };
 
+// NOT_FOUND that says why a record is not there, or no error if it never was.
+Status SayIfDropped(const ShowOptions& options) {
+  const StatusOr<std::string> uid = FindDropped(options.database, options.id);
+  if (!uid.ok()) return OkStatus();
+  DM_ASSIGN_OR_RETURN(const Tombstone tombstone, ReadTombstone(options.database, *uid));
+  return NotFoundError(fmt::format("{}: {} was dropped on {}: {}", options.database, *uid,
+                                   tombstone.date, tombstone.reason));
+}
+
 Status Show(const ShowOptions& options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(HistoryReader reader, HistoryReader::Open(options.database));
-  DM_ASSIGN_OR_RETURN(const std::string uid, reader.FindId(options.id));
+  const StatusOr<std::string> found = reader.FindId(options.id);
+  if (found.status().code() == StatusCode::kNotFound) DM_RETURN_IF_ERROR(SayIfDropped(options));
+  DM_ASSIGN_OR_RETURN(const std::string uid, found);
   DM_ASSIGN_OR_RETURN(const HistoryRecord record, reader.Record(uid));
   DM_ASSIGN_OR_RETURN(const RecordText written, RecordToJsonl(record));
   if (options.jsonl) {
@@ -209,9 +236,11 @@ void AddListCommand(CLI::App& history, CommandContext& context) {
   const std::map<std::string, What> kinds = {{"runs", What::kRuns},
                                              {"gates", What::kGates},
                                              {"series", What::kSeries},
-                                             {"environments", What::kEnvironments}};
+                                             {"environments", What::kEnvironments},
+                                             {"dropped", What::kDropped}};
   command->add_option("--what", options->what, "What to list")
-      ->transform(CLI::CheckedTransformer(kinds).description("{runs,gates,series,environments}"))
+      ->transform(
+          CLI::CheckedTransformer(kinds).description("{runs,gates,series,environments,dropped}"))
       ->default_str("runs");
   RunFilter& filter = options->filter;
   command->add_option("--limit", filter.limit, "How many at most; 0: all")
