@@ -7,7 +7,8 @@
 // --draft=ENTRY,gamma=N,ctx=N,new=N,nb=N (any number of them) replaces the default drafts;
 // --catalogue FILE is where entries are looked up (draft_case.h). --path=simple times the kernels
 // that run on every architecture, without streaming chains (CudaSessionOptions::fast); the report's
-// context says which path it was. --samples=N: clean samples of each benchmark, default 100.
+// context says which path it was. --samples=N: clean samples of each benchmark, default 100;
+// --samples_out=FILE: every sample, a JSON line for each benchmark (sample_log.h).
 //
 // A benchmark is one draft in its steady state (steady_draft.h). A sample is the graph between two
 // events on a GPU that was idle before: the unit that pytorch_baseline.py times, precompute of the
@@ -47,6 +48,7 @@
 #include "benchmarks/quantile.h"
 #include "benchmarks/replay/replay_kit.h"
 #include "benchmarks/report_run.h"
+#include "benchmarks/sample_log.h"
 #include "benchmarks/steady_draft.h"
 #include "benchmarks/watched_gpu.h"
 #include "kernels/draft/cuda_session.h"
@@ -102,14 +104,17 @@ StatusOr<std::uint64_t> FreeDeviceBytes() {
 
 class Program {
  public:
-  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, const DraftCaseOptions& options)
-      : watched_(std::move(watched)), kit_(std::move(kit)), samples_(options.samples) {
+  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, SampleLog log,
+          const DraftCaseOptions& options)
+      : watched_(std::move(watched)),
+        kit_(std::move(kit)),
+        log_(std::move(log)),
+        samples_(options.samples) {
     session_.fast = options.fast;
   }
 
   void Register(const DraftCase& c, Part part) {
-    const std::string name = c.id + (part == Part::kContext ? "/part:context" : "");
-    benchmark::RegisterBenchmark(name.c_str(),
+    benchmark::RegisterBenchmark(NameOf(c, part).c_str(),
                                  [this, &c, part](benchmark::State& state) {
                                    const Status status = Measure(c, part, state);
                                    if (status.ok()) return;
@@ -122,8 +127,13 @@ class Program {
   }
 
   bool failed() const { return failed_; }
+  Status CloseLog() { return log_.Close(); }
 
  private:
+  static std::string NameOf(const DraftCase& c, Part part) {
+    return c.id + (part == Part::kContext ? "/part:context" : "");
+  }
+
   // What a draft, or its context, must read and compute.
   CallCost CostOf(const DraftCase& c, Part part) const {
     const bool whole = part == Part::kDraft;
@@ -156,6 +166,7 @@ class Program {
     const StatusOr<SampledRun> run =
         TakeSamples(work, *watched_.monitor, watched_.watch, {.samples = samples_, .warm_ups = 10});
     if (!ReportRun(run, CostOf(c, part), state)) failed_ = true;
+    if (run.ok()) DM_RETURN_IF_ERROR(log_.Add(NameOf(c, part), *run));
     state.SetLabel(c.id);  // the name has Google Benchmark's remarks behind it
     if (!run.ok() || !run->invalid.empty()) return OkStatus();
     benchmark::UserCounters& counters = state.counters;
@@ -200,6 +211,7 @@ class Program {
 
   WatchedGpu watched_;
   std::unique_ptr<ReplayKit> kit_;
+  SampleLog log_;
   const std::size_t samples_;
   kernels::CudaSessionOptions session_;
   bool failed_ = false;
@@ -214,7 +226,8 @@ void PrintHelp() {
                "golden/configs/drafter_configs.json\n"
                "          [--path=fast|simple] streaming chains where they fit, or one kernel for "
                "each step; default: fast\n"
-               "          [--samples=N] clean samples of each benchmark; default: 100\n";
+               "          [--samples=N] clean samples of each benchmark; default: 100\n"
+               "          [--samples_out=FILE] every sample of each benchmark, a JSON line each\n";
   benchmark::PrintDefaultHelp();
 }
 
@@ -241,12 +254,14 @@ int Main(std::vector<std::string> arguments) {
   if (!order.ok()) return Refuse(order.status());
   StatusOr<WatchedGpu> watched = WatchedGpu::Open();
   if (!watched.ok()) return Refuse(watched.status());
+  StatusOr<SampleLog> log = SampleLog::Open(options->samples_out);
+  if (!log.ok()) return Refuse(log.status());
   AddBenchmarkContext(*watched);
   benchmark::AddCustomContext("path", options->fast ? "fast" : "simple");
   benchmark::AddCustomContext("samples", std::to_string(options->samples));
   StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
   if (!kit.ok()) return Refuse(kit.status());
-  Program program(*std::move(watched), *std::move(kit), *options);
+  Program program(*std::move(watched), *std::move(kit), *std::move(log), *options);
   for (const std::size_t at : *order) {
     const bool whole = at < cases->size();
     program.Register(whole ? (*cases)[at] : contexts[at - cases->size()],
@@ -254,6 +269,7 @@ int Main(std::vector<std::string> arguments) {
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  if (const Status closed = program.CloseLog(); !closed.ok()) return Refuse(closed);
   return program.failed() ? 1 : 0;
 }
 

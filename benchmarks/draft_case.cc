@@ -98,7 +98,8 @@ StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments)
   constexpr ProgramOption kOptions[] = {{"--draft", "ENTRY,gamma=N,ctx=N,new=N,nb=N"},
                                         {"--catalogue", "FILE"},
                                         {"--path", "fast or simple"},
-                                        {"--samples", "N"}};
+                                        {"--samples", "N"},
+                                        {"--samples_out", "FILE"}};
   DM_ASSIGN_OR_RETURN(const std::vector<GivenOption> given, TakeOptions(arguments, kOptions));
   DraftCaseOptions options;
   for (const GivenOption& option : given) {
@@ -106,6 +107,8 @@ StatusOr<DraftCaseOptions> TakeDraftOptions(std::vector<std::string>& arguments)
       options.catalogue = option.value;
     } else if (option.name == "--path") {
       DM_ASSIGN_OR_RETURN(options.fast, ParseChoiceOption(option, "fast", "simple"));
+    } else if (option.name == "--samples_out") {
+      options.samples_out = option.value;
     } else if (option.name == "--samples") {
       DM_ASSIGN_OR_RETURN(options.samples, ParseNumberOption(option, 1, kMostDraftSamples));
     } else {

@@ -36,6 +36,7 @@ struct DraftCaseOptions {
       drafts;                   // empty: those that are compared with PyTorch, and one of each kind
   bool fast = true;             // CudaSessionOptions'; says nothing about which drafts
   std::uint64_t samples = 100;  // of each benchmark
+  std::string samples_out = {};  // a file for all of them (sample_log.h); empty: none
 };
 
 // Takes --draft=..., --catalogue=FILE, --path=fast|simple and --samples=N out of the arguments, each also with its

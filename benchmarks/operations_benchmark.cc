@@ -12,6 +12,7 @@
 //   --samples=N          clean samples of each benchmark; default 30
 //   --judge=on|off       whether small cases are judged by their oracle before they are timed; default
 //                        on for all, off for compact, whose cases conformance judges anyway
+//   --samples_out=FILE   every sample of each benchmark, a JSON line each (sample_log.h)
 //   --catalogue=FILE     default golden/configs/drafter_configs.json of the checkout
 //
 // An entry of the report is one run of samples: real_time is their trimmed mean (run_value.h), so
@@ -40,11 +41,13 @@
 
 #include "benchmarks/benchmark_context.h"
 #include "benchmarks/draft_case.h"
+#include "benchmarks/gemm_peak.h"
 #include "benchmarks/operation_shapes.h"
 #include "benchmarks/program_options.h"
 #include "benchmarks/replay/replay_kit.h"
 #include "benchmarks/replay/timed_operation.h"
 #include "benchmarks/report_run.h"
+#include "benchmarks/sample_log.h"
 #include "benchmarks/watched_gpu.h"
 #include "kernels/registry/device_operations.h"
 #include "src/base/status.h"
@@ -60,17 +63,16 @@ constexpr std::uint64_t kMostSamplesOption = 100000;
 constexpr std::size_t kPrelude = 8;
 constexpr int kPreludeSamples = 5;
 
-constexpr ProgramOption kOptions[] = {{"--suite", "all or compact"},
-                                      {"--cache", "cold or warm"},
-                                      {"--samples", "N"},
-                                      {"--judge", "on or off"},
-                                      {"--catalogue", "FILE"}};
+constexpr ProgramOption kOptions[] = {
+    {"--suite", "all or compact"}, {"--cache", "cold or warm"}, {"--samples", "N"},
+    {"--judge", "on or off"},      {"--samples_out", "FILE"},   {"--catalogue", "FILE"}};
 
 struct Options {
   Suite suite = Suite::kAll;
   SamplingOptions sampling;
   TimedOperationOptions operation;
   std::string catalogue;
+  std::string samples_out;
 };
 
 StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
@@ -89,6 +91,8 @@ StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
                           ParseNumberOption(option, 1, kMostSamplesOption));
     } else if (option.name == "--judge") {
       DM_ASSIGN_OR_RETURN(judge, ParseChoiceOption(option, "on", "off"));
+    } else if (option.name == "--samples_out") {
+      options.samples_out = option.value;
     } else {
       options.catalogue = option.value;
     }
@@ -106,6 +110,7 @@ void PrintHelp() {
          "          [--samples=N] clean samples of each benchmark; default: 30\n"
          "          [--judge=on|off] small cases are judged by their oracle first; default: on "
          "for all, off for compact\n"
+         "          [--samples_out=FILE] every sample of each benchmark, a JSON line each\n"
          "          [--catalogue=FILE] the drafters; default: "
          "golden/configs/drafter_configs.json\n";
   benchmark::PrintDefaultHelp();
@@ -119,12 +124,14 @@ int Refuse(const Status& status) {
 // Everything that the benchmarks of the process use.
 class Program {
  public:
-  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, Options options)
-      : watched_(std::move(watched)), kit_(std::move(kit)), options_(std::move(options)) {}
+  Program(WatchedGpu watched, std::unique_ptr<ReplayKit> kit, SampleLog log, Options options)
+      : watched_(std::move(watched)),
+        kit_(std::move(kit)),
+        log_(std::move(log)),
+        options_(std::move(options)) {}
 
   void Register(const OperationShape& shape) {
-    const bool warm = options_.operation.cache == CacheState::kWarm;
-    benchmark::RegisterBenchmark((shape.c.Id() + (warm ? "/cache:warm" : "")).c_str(),
+    benchmark::RegisterBenchmark(NameOf(shape).c_str(),
                                  [this, shape](benchmark::State& state) { Measure(shape, state); })
         ->UseManualTime()
         ->Iterations(1)
@@ -132,6 +139,7 @@ class Program {
   }
 
   bool failed() const { return failed_; }
+  Status CloseLog() { return log_status_.ok() ? log_.Close() : log_status_; }
 
   // Runs a benchmark without a report. What fails here fails again where it is reported.
   void RunAhead(const OperationShape& shape) {
@@ -142,6 +150,11 @@ class Program {
   }
 
  private:
+  std::string NameOf(const OperationShape& shape) const {
+    const bool warm = options_.operation.cache == CacheState::kWarm;
+    return shape.c.Id() + (warm ? "/cache:warm" : "");
+  }
+
   StatusOr<std::unique_ptr<TimedOperation>> Prepare(const OperationCase& c) {
     const kernels::DeviceOperation* const operation =
         kernels::FindDeviceOperation(c.operation->name);
@@ -165,6 +178,7 @@ class Program {
     const StatusOr<SampledRun> run =
         TakeSamples(**timed, *watched_.monitor, watched_.watch, options_.sampling);
     if (!ReportRun(run, cost, state)) failed_ = true;
+    if (run.ok() && log_status_.ok()) log_status_ = log_.Add(NameOf(shape), *run);
     state.SetLabel(shape.Label());
     if (run.ok() && run->invalid.empty()) CountLaunches(operation, state.counters);
   }
@@ -186,6 +200,8 @@ class Program {
 
   WatchedGpu watched_;
   std::unique_ptr<ReplayKit> kit_;
+  SampleLog log_;
+  Status log_status_;
   const Options options_;
   bool failed_ = false;
 };
@@ -195,6 +211,17 @@ StatusOr<std::vector<OperationShape>> ShapesOf(const Options& options) {
   DM_ASSIGN_OR_RETURN(const std::vector<NamedDrafter> drafters,
                       VerifiedDrafters(catalogue.json, catalogue.path));
   return OperationShapes(drafters, options.suite);
+}
+
+// The arithmetic's roof, once a process. Nothing is judged by it, so a GPU without the room for it
+// goes without.
+void AddGemmContext(BenchmarkGpu& gpu) {
+  if (const StatusOr<double> flops = MeasureGemmFlops(gpu); flops.ok()) {
+    benchmark::AddCustomContext(kGemmContext, std::to_string(*flops));
+  } else {
+    std::cerr << "operations_benchmark: warning: no large matrix product: "
+              << flops.status().message() << "\n";
+  }
 }
 
 int Main(std::vector<std::string> arguments) {
@@ -213,18 +240,22 @@ int Main(std::vector<std::string> arguments) {
   if (!order.ok()) return Refuse(order.status());
   StatusOr<WatchedGpu> watched = WatchedGpu::Open();
   if (!watched.ok()) return Refuse(watched.status());
+  StatusOr<SampleLog> log = SampleLog::Open(options->samples_out);
+  if (!log.ok()) return Refuse(log.status());
   AddBenchmarkContext(*watched);
+  AddGemmContext(*watched->gpu);
   benchmark::AddCustomContext("suite", options->suite == Suite::kAll ? "all" : "compact");
   benchmark::AddCustomContext("samples", std::to_string(options->sampling.samples));
   StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
   if (!kit.ok()) return Refuse(kit.status());
-  Program program(*std::move(watched), *std::move(kit), *options);
+  Program program(*std::move(watched), *std::move(kit), *std::move(log), *options);
   for (const std::size_t at : *order) program.Register((*shapes)[at]);
   for (std::size_t i = 0; i < std::min(kPrelude, order->size()); ++i) {
     program.RunAhead((*shapes)[(*order)[i]]);
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  if (const Status closed = program.CloseLog(); !closed.ok()) return Refuse(closed);
   return program.failed() ? 1 : 0;
 }
 

@@ -66,6 +66,7 @@ void Summarize(const Series& series, const std::vector<SampleVoid>& voids, Sampl
     if (facts.throttle_reasons) {
       run.throttle_reasons = run.throttle_reasons.value_or(0) | *facts.throttle_reasons;
     }
+    run.raw.push_back({.seconds = series.seconds[i], .voided = voids[i]});
     if (voids[i].any()) continue;
     clean.push_back(series.seconds[i]);
     if (facts.clock_hz) clocks.push_back(*facts.clock_hz);

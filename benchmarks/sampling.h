@@ -45,6 +45,11 @@ struct SamplingOptions {
   std::size_t warm_ups = 5;
 };
 
+struct RawSample {
+  double seconds = 0;
+  SampleVoid voided = {};
+};
+
 // NVML is asked once in so many samples, since an answer may take longer than a sample; what it
 // says counts for all of them.
 inline constexpr std::size_t kSamplesPerReading = 5;
@@ -63,6 +68,7 @@ struct SampledRun {
   GpuState after = {};
   std::optional<std::size_t> other_processes = std::nullopt;     // the most at either end
   std::optional<std::uint64_t> throttle_reasons = std::nullopt;  // of all readings together
+  std::vector<RawSample> raw = {};                               // all, in their order
 };
 
 StatusOr<SampledRun> TakeSamples(TimedWork& work, GpuMonitor& monitor, const ProcessWatch& watch,

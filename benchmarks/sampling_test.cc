@@ -65,6 +65,27 @@ TEST_F(Sampling, WarmUpsAreNoSamples) {
   EXPECT_EQ(monitor_.fulls, 2u);
 }
 
+TEST_F(Sampling, EverySampleIsKeptWithWhatVoidsIt) {
+  work_.sample = [](std::size_t call) {
+    return TimedSample{.seconds = static_cast<double>(call + 1),
+                       .clock_hz = call == 3 ? 1.5e9 : 2e9};
+  };
+  DM_ASSERT_OK_AND_ASSIGN(const SampledRun run, Take({.samples = 10, .warm_ups = 1}));
+  ASSERT_EQ(run.raw.size(), 11u);  // one was void and is made up for
+  for (std::size_t i = 0; i < run.raw.size(); ++i) {
+    EXPECT_EQ(run.raw[i].seconds, static_cast<double>(i + 2));
+    EXPECT_EQ(run.raw[i].voided, SampleVoid{.clock = i == 2}) << i;
+  }
+  // Also of a run without a number.
+  work_.calls = 0;
+  work_.sample = [](std::size_t call) {
+    return TimedSample{.seconds = 1, .clock_hz = call % 2 == 0 ? 1.5e9 : 2e9};
+  };
+  DM_ASSERT_OK_AND_ASSIGN(const SampledRun invalid, Take({.samples = 10, .warm_ups = 0}));
+  EXPECT_NE(invalid.invalid, "");
+  EXPECT_EQ(invalid.raw.size(), invalid.counts.samples);
+}
+
 // 1 to 10: the fastest and the two slowest are dropped.
 TEST_F(Sampling, TheValueIsTheTrimmedMeanAndTheRestIsBesideIt) {
   work_.sample = [](std::size_t call) {

@@ -73,6 +73,9 @@ inline constexpr char kThrottleCounter[] = "throttle_reasons";  // NVML's bits, 
 inline constexpr char kEccCounter[] = "ecc_errors";             // since the driver was loaded
 inline constexpr char kOtherProcesses[] = "other_processes";
 
+// Of a report's context: FLOPs per second of a large BF16 product by cuBLASLt in the same process.
+inline constexpr char kGemmContext[] = "gemm_flops_per_second";
+
 // In the environment of each program that the gate starts: a decimal number, another for each run.
 // A program that knows it runs its benchmarks in the order that ShuffledOrder (run_order.h) gives
 // and ignores --benchmark_enable_random_interleaving, whose order has no seed.

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "src/base/clock.h"
 #include "src/base/json.h"
@@ -23,6 +24,10 @@ enum ExitCode : int {
   kExitMismatch = 1,  // the command worked and found a difference
   kExitError = 2,     // wrong usage, or data that cannot be used
 };
+
+// A message as a terminal may show it: control characters, which names of files and contents of damaged
+// ones bring, become '?'. Newlines and tabs stay.
+std::string Printable(std::string_view message);
 
 struct CommandContext {
   std::ostream& out;

@@ -29,6 +29,15 @@ TEST(PrintJsonTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(Json::parse(out.str())[0], "a\xEF\xBF\xBD");
 }
 
+TEST(CommandContextTest, MessagesHaveNoControlCharacters) {
+  std::ostringstream out;
+  std::ostringstream err;
+  CommandContext context{.out = out, .err = err};
+  context.Fail(InvalidArgumentError("a\x1b[2J\x06\x7f\r:\tb\n  \xc3\xa4"));
+  EXPECT_EQ(err.str(), "draftmark: a?[2J???:\tb\n  \xc3\xa4\n");
+  EXPECT_EQ(context.exit_code, kExitError);
+}
+
 TEST(RunDraftmarkTest, AMisspeltSubcommandIsNamed) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"verifi"}, {"verifi", "--backend", "cuda"}, {"golden", "verifi"}}) {

@@ -112,6 +112,25 @@ TEST_F(LoadDashboardTest, ANightIsTheMedianOfItsRuns) {
   EXPECT_EQ(data.runs[0].command, "draftmark perf nightly");
 }
 
+// The newest run that measured it says how fast the machine multiplies; what is no number says nothing.
+TEST_F(LoadDashboardTest, ThePeakOfATestbedIsMeasured) {
+  Add(Run(kNight - 2 * kDay, 1e-6));
+  EXPECT_EQ(Load().testbeds[0].peak_flops, std::nullopt);
+  const auto add = [&](std::int64_t time, const std::string& flops, bool valid = true) {
+    RunRecord run = Run(time, 1e-6);
+    run.context.emplace_back("gemm_flops_per_second", flops);
+    run.valid = valid;
+    if (!valid) run.reason = "shared";
+    Add(run);
+  };
+  add(kNight, "7.5e14");
+  add(kNight - kDay, "6e14");
+  add(kNight + kDay, "nan");
+  add(kNight + 2 * kDay, "-1");
+  add(kNight + 3 * kDay, "9e14", false);
+  EXPECT_EQ(Load().testbeds[0].peak_flops, 7.5e14);
+}
+
 TEST_F(LoadDashboardTest, ANewDriverGoesOnInTheSameTrend) {
   Add(Run(kNight - kDay, 1e-6));
   Add(Run(kNight, 2e-6, H200("590")));

@@ -1,5 +1,7 @@
 // Testbeds, and the nights that stand behind the points.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/load_parts.h"
 
@@ -30,6 +33,22 @@ StatusOr<std::map<std::string, std::string>> LoadClocks(HistoryReader& reader) {
   }
   DM_RETURN_IF_ERROR(rows.status());
   return clocks;
+}
+
+// The arithmetic's roof of each testbed: what its newest run that measured it says.
+Status LoadPeaks(LoadState& state) {
+  DM_ASSIGN_OR_RETURN(
+      SqliteRows rows,
+      state.reader.db().Query(
+          "SELECT u.environment, c.value FROM context c JOIN runs u ON u.record = c.record JOIN "
+          "records r ON r.id = c.record WHERE c.name = ? AND u.valid ORDER BY r.time, r.uid",
+          kGemmContext));
+  while (rows.Next()) {
+    const double flops = std::strtod(rows.Text(1).c_str(), nullptr);
+    if (!(flops > 0) || !std::isfinite(flops)) continue;
+    state.data.testbeds[state.beds.at(rows.Int(0)).testbed].peak_flops = flops;
+  }
+  return rows.status();
 }
 
 // Why the night is not to be trusted: the reason of its first run, if none of its runs is valid.
@@ -67,7 +86,7 @@ Status LoadTestbeds(LoadState& state) {
     }
     state.beds[row.id] = {environment, at->second};
   }
-  return OkStatus();
+  return LoadPeaks(state);
 }
 
 Status LoadRuns(LoadState& state) {

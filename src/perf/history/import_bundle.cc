@@ -113,10 +113,11 @@ StatusOr<RunRecord> ImportText(const std::string& text, const std::string& path,
   if (json.is_object() && json.contains("gpu") && json.contains("compute_capability")) {
     return ImportPublished(text, path, facts);
   }
-  return InvalidArgumentError(
-      fmt::format("{}: expected a report of Google Benchmark (key benchmarks), of draftmark verify "
-                  "(operations, drafts) or of draftmark bench roofline (works, linear)",
-                  path));
+  return InvalidArgumentError(fmt::format(
+      "{}: expected a report of Google Benchmark (key benchmarks), of draftmark verify "
+      "(operations, drafts) or of draftmark bench roofline (works, linear), or published "
+      "results (gpu, compute_capability)",
+      path));
 }
 
 // One run for everything that the bundle checked: its id is that of all its files.

@@ -65,15 +65,20 @@ Status ApplyFacts(const ImportFacts& facts, const std::string& source, RunRecord
   Override(facts.environment.clocks, environment.clocks);
   if (environment.architecture.empty()) environment.architecture = "cpu";
   if (environment.clocks.empty()) environment.clocks = kDefaultClocks;
+  std::string missing;
+  std::string options;
   if (run.commit.empty()) {
-    return InvalidArgumentError(
-        fmt::format("{}: does not say of which commit it is: add --commit ID", source));
+    missing = "of which commit";
+    options = "--commit ID";
   }
   if (run.time == 0) {
-    return InvalidArgumentError(
-        fmt::format("{}: does not say of when it is: add --time 2026-11-30T02:24:17Z", source));
+    missing += missing.empty() ? "of when" : " and of when";
+    options += options.empty() ? "" : " ";
+    options += "--time 2026-11-30T02:24:17Z";
   }
-  return OkStatus();
+  if (missing.empty()) return OkStatus();
+  return InvalidArgumentError(
+      fmt::format("{}: does not say {} it is: add {}", source, missing, options));
 }
 
 std::string CleanText(std::string_view text) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kMillisecond = 1e-3;
 constexpr double kMicrosecond = 1e-6;
+constexpr std::int64_t kSecondsPerDay = 86400;
 
 Point TimedPoint(const std::string& id, double seconds, const char* unit) {
   return {
@@ -104,7 +105,16 @@ Status AddConformance(const JsonObject& conformance, RunRecord& run) {
                                  .used_share = share});
     }
   }
-  if (!conformance.Has("programs")) return OkStatus();
+  if (!conformance.Has("programs")) {
+    // Totals alone.
+    if (conformance.Has("operations") || !conformance.Has("passed")) return OkStatus();
+    SuiteResult all{.name = "conformance"};
+    DM_ASSIGN_OR_RETURN(all.passed, conformance.I64("passed"));
+    DM_ASSIGN_OR_RETURN(all.failed, conformance.I64("failed"));
+    DM_ASSIGN_OR_RETURN(all.skipped, conformance.I64("skipped"));
+    run.suites.push_back(std::move(all));
+    return OkStatus();
+  }
   DM_ASSIGN_OR_RETURN(const JsonObject programs, conformance.Object("programs"));
   for (const auto& [name, value] : programs.json().items()) {
     DM_ASSIGN_OR_RETURN(const JsonObject program, programs.Object(name));
@@ -130,10 +140,18 @@ Status ReadMachine(const JsonObject& root, RunRecord& run) {
   return OkStatus();
 }
 
+// Of several parts of a file that say it, what was measured last decides, and the file itself first.
 Status ReadOrigin(const JsonObject& object, RunRecord& run) {
   DM_ASSIGN_OR_RETURN(run.commit, object.StringOr("commit", run.commit));
   DM_ASSIGN_OR_RETURN(const std::string date, object.StringOr("date", ""));
-  if (const std::optional<std::int64_t> time = ParseUtc(date)) run.time = *time;
+  if (date.empty()) return OkStatus();
+  if (const std::optional<std::int64_t> time = ParseUtc(date)) {
+    run.time = *time;
+  } else if (const std::optional<std::int64_t> day = DayOfNight(date)) {
+    run.time = *day * kSecondsPerDay;
+  } else {
+    return object.TypeError("date", "a time as 2026-11-30T02:24:17Z, or a day");
+  }
   return OkStatus();
 }
 
@@ -152,6 +170,11 @@ StatusOr<RunRecord> ImportPublished(std::string_view text, const std::string& so
     DM_ASSIGN_OR_RETURN(const JsonObject conformance, root.Object("conformance"));
     DM_RETURN_IF_ERROR(ReadOrigin(conformance, run));
     DM_RETURN_IF_ERROR(AddConformance(conformance, run));
+  }
+  for (const char* const part : {"benchmark", "benchmarks"}) {
+    if (!root.Has(part)) continue;
+    DM_ASSIGN_OR_RETURN(const JsonObject measured, root.Object(part));
+    DM_RETURN_IF_ERROR(ReadOrigin(measured, run));
   }
   DM_RETURN_IF_ERROR(ReadOrigin(root, run));
   DM_RETURN_IF_ERROR(AddDrafts(root, run));

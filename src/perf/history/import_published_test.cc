@@ -7,6 +7,7 @@
 
 #include "src/base/status_matchers.h"
 #include "src/perf/history/record_testing.h"
+#include "src/perf/history/utc_time.h"
 
 namespace draftmark {
 namespace {
@@ -51,6 +52,47 @@ TEST(ImportPublishedTest, Everything) {
   EXPECT_THAT(run.suites, ElementsAre(SuiteResult{"kernels.gpu_test", 3, 1, 2, ""}));
 }
 
+std::string Replaced(std::string text, const std::string& part, const std::string& instead) {
+  return text.replace(text.find(part), part.size(), instead);
+}
+
+// What the file says of itself goes first, then what its measurements say, then its conformance.
+TEST(ImportPublishedTest, WhereCommitAndTimeAreFound) {
+  const std::string nothing =
+      Replaced(kPublished, R"("commit": "abc", "date": "2026-11-30T02:24:17Z",)", "");
+  DM_ASSERT_OK_AND_ASSIGN(const RunRecord checked, ImportPublished(nothing, "h.json", {}));
+  EXPECT_EQ(checked.commit, "older");
+  EXPECT_EQ(NightOf(checked.time), "2026-11-29");
+  const std::string measured = Replaced(nothing, R"("benchmarks": {)",
+                                        R"("benchmarks": {"commit": "m", "date": "2026-11-28", )");
+  DM_ASSERT_OK_AND_ASSIGN(const RunRecord run, ImportPublished(measured, "h.json", {}));
+  EXPECT_EQ(run.commit, "m");
+  EXPECT_EQ(FormatUtc(run.time), "2026-11-28T00:00:00Z");
+  DM_ASSERT_OK_AND_ASSIGN(
+      const RunRecord given,
+      ImportPublished(measured, "h.json", {.time = kTestTime, .commit = "mine"}));
+  EXPECT_EQ(given.commit, "mine");
+  EXPECT_EQ(given.time, kTestTime);
+  const std::string silent =
+      Replaced(nothing, R"("commit": "older", "date": "2026-11-29T00:00:00Z",)", "");
+  EXPECT_THAT(ImportPublished(silent, "h.json", {}),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "h.json: does not say of which commit and of when it is: add --commit ID "
+                       "--time 2026-11-30T02:24:17Z"));
+  EXPECT_THAT(ImportPublished(silent, "h.json", {.commit = "c"}),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "h.json: does not say of when it is: add --time 2026-11-30T02:24:17Z"));
+}
+
+TEST(ImportPublishedTest, TotalsOfConformance) {
+  DM_ASSERT_OK_AND_ASSIGN(
+      const RunRecord run,
+      ImportPublished(R"({"gpu": "x", "compute_capability": "9.0", "commit": "c", "date":
+        "2026-11-30", "conformance": {"passed": 1243, "failed": 1, "skipped": 31}})",
+                      "h.json", {}));
+  EXPECT_THAT(run.suites, ElementsAre(SuiteResult{"conformance", 1243, 1, 31, ""}));
+}
+
 TEST(ImportPublishedTest, Hostile) {
   for (const auto& [part, instead, message] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
@@ -59,6 +101,7 @@ TEST(ImportPublishedTest, Hostile) {
            {"\"graph_ms\": 2.0", "\"x\": 2", "draft/b/nb=1.graph_ms: required"},
            {"\"sm_90\"", "\"x\"", "compute_capability: expected an architecture"},
            {"\"microseconds\": 2.5", "\"microseconds\": -1", "microseconds: expected a time"},
+           {"2026-11-30T02:24:17Z", "yesterday", "date: expected a time as 2026-11-30T02:24:17Z"},
            {"0.5}", "\"x\"}", "worst_used_share: expected"}}) {
     std::string text = kPublished;
     text.replace(text.find(part), part.size(), instead);

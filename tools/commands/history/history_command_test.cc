@@ -162,6 +162,20 @@ TEST_F(HistoryCommandTest, OneBadFileImportsNothing) {
   EXPECT_FALSE(std::filesystem::exists(Database()));
 }
 
+// Where a file says neither commit nor time the options that help are named.
+TEST_F(HistoryCommandTest, PublishedResultsThatSayNoCommit) {
+  const std::string operations = TestData("conformance/results/h200_operations.json");
+  const CommandResult result = Run({"import", operations});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err,
+              HasSubstr("h200_operations.json: does not say of which commit and of when it is: add "
+                        "--commit ID --time 2026-11-30T02:24:17Z\n"));
+  EXPECT_EQ(Run({"import", TestData("conformance/results/h200_drafts.json"),
+                 TestData("conformance/results/h200_chains.json")})
+                .code,
+            0);
+}
+
 // What the project has published itself.
 TEST_F(HistoryCommandTest, PublishedResults) {
   const CommandResult result = Run({"import", TestData("benchmarks/results/h200_drafts.json"),

@@ -60,7 +60,8 @@ Status Check(const Options& options, CommandContext& context) {
                             {"records", report.records},
                             {"problems", report.problems}});
   } else {
-    for (const std::string& problem : report.problems) context.out << "FAULT " << problem << "\n";
+    for (const std::string& problem : report.problems)
+      context.out << "FAULT " << Printable(problem) << "\n";
     context.out << fmt::format("{}: {} records, {} faults\n", options.database, report.records,
                                report.problems.size());
   }
