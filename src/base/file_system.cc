@@ -213,8 +213,9 @@ class PosixFileSystem : public FileSystem {
       const std::string folder = path.substr(0, slash);
       // Readable by all, less the umask.
       constexpr mode_t kMode = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
-      if (::mkdir(folder.c_str(), kMode) != 0 && !IsDirectory(folder)) {
-        return ErrnoStatus(errno, "create the folder", folder);
+      if (::mkdir(folder.c_str(), kMode) != 0) {
+        const int error = errno;  // the look at what is there has its own
+        if (!IsDirectory(folder)) return ErrnoStatus(error, "create the folder", folder);
       }
       if (slash == std::string::npos) return OkStatus();
     }

@@ -280,6 +280,16 @@ TEST(FileSystemTest, CreatesFoldersWithTheirParents) {
   EXPECT_FALSE(files.CreateDirectories("").ok());
 }
 
+TEST(FileSystemTest, AFolderThatMayNotBeMadeSaysSo) {
+  const TestFolder folder("/tmp");  // which other users can reach
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  const UnprivilegedScope other;
+  if (!other.ok()) GTEST_SKIP() << "this system has no other user";
+  const Status status = RealFileSystem().CreateDirectories(folder.Path("a/b"));
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("a: Permission denied"));
+}
+
 TEST(FileSystemTest, KnowsItsTemporaries) {
   const TestFolder folder;
   {

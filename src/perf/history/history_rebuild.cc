@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -18,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kTemporary[] = ".rebuild-";  // behind the database's name; then the process's id
 constexpr const char* kBesideDatabase[] = {"", "-wal", "-shm", "-journal"};
 
 bool Exists(const std::string& path) {
@@ -44,6 +47,21 @@ Status Sync(const std::string& path) {
   const int error = errno;
   ::close(fd);
   return result == 0 ? OkStatus() : ErrnoStatus(error, "sync", path);
+}
+
+// Those of processes that are gone: killed ones leave their databases, and these are large.
+void RemoveLeftovers(const std::string& database) {
+  const fs::path path(database);
+  const std::string prefix = path.filename().string() + kTemporary;
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const long process = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    const bool gone = process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+    if (gone) fs::remove(entry.path(), ignored);
+  }
 }
 
 // What the old database is good for.
@@ -184,7 +202,8 @@ StatusOr<RebuildReport> RebuildHistory(const std::string& database, FileSystem& 
   DM_ASSIGN_OR_RETURN(OldDatabase old, OpenOld(database));
   DM_RETURN_IF_ERROR(files.CreateDirectories(folder));
   if (old.db) DM_RETURN_IF_ERROR(RestoreFiles(*old.db, old.damaged, database, files, report));
-  const std::string temporary = fmt::format("{}.rebuild-{}.tmp", database, ::getpid());
+  RemoveLeftovers(database);
+  const std::string temporary = fmt::format("{}{}{}.tmp", database, kTemporary, ::getpid());
   RemoveDatabase(temporary);
   Status status;
   {

@@ -1,6 +1,7 @@
 #include "src/perf/history/history_rebuild.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -75,6 +76,22 @@ TEST_F(RebuildTest, TheSameContentAgain) {
   for (const std::string& name : names) {
     EXPECT_THAT(name, testing::AnyOf("h.db", "h.db.runs", "h.db-wal", "h.db-shm"));
   }
+}
+
+// Killed rebuilds leave what they made; that of one which is at work is not touched.
+TEST_F(RebuildTest, WhatKilledOnesLeftIsRemoved) {
+  { ASSERT_THAT(History::Open(Database()), IsOk()); }
+  const std::string dead = Database() + ".rebuild-999999999.tmp";  // above every process id
+  const std::string alive = fmt::format("{}.rebuild-{}.tmp", Database(), ::getppid());
+  const std::string other = Database() + ".rebuild-notes";
+  for (const std::string& path : {dead, dead + "-journal", alive, other}) {
+    ASSERT_THAT(WriteTextFile(path, "x"), IsOk());
+  }
+  ASSERT_THAT(RebuildHistory(Database()), IsOk());
+  EXPECT_FALSE(RealFileSystem().IsFile(dead));
+  EXPECT_FALSE(RealFileSystem().IsFile(dead + "-journal"));
+  EXPECT_TRUE(RealFileSystem().IsFile(alive));
+  EXPECT_TRUE(RealFileSystem().IsFile(other));
 }
 
 TEST_F(RebuildTest, WhileOthersHaveItOpen) {

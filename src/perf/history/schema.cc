@@ -85,7 +85,7 @@ Status CheckHistorySchema(Sqlite& db) {
         fmt::format("{}: expected a history of draftmark, found an empty database", db.path()));
   }
   return FailedPreconditionError(
-      fmt::format("{}: schema_version: expected {}, found {}: `draftmark history list --db {}` "
+      fmt::format("{}: schema_version: expected {}, found {}: `draftmark history rebuild --db {}` "
                   "brings it up to date",
                   db.path(), kHistorySchemaVersion, version, db.path()));
 }

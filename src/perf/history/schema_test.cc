@@ -64,7 +64,8 @@ TEST_F(SchemaTest, Version1IsBroughtUpToDateAndKeepsEverything) {
   RunSql(sql);
   EXPECT_THAT(
       HistoryReader::Open(Database()),
-      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema_version: expected 2, found 1")));
+      StatusIs(StatusCode::kFailedPrecondition,
+               HasSubstr("schema_version: expected 2, found 1: `draftmark history rebuild --db ")));
   DM_ASSERT_OK_AND_ASSIGN(History history, History::Open(Database()));
   EXPECT_THAT(CheckHistorySchema(history.db()), IsOk());
   GateRecord gate = TestGate();

@@ -169,14 +169,16 @@ Status RunIt(Options options, CommandContext& context) {
     context.exit_code = kPerfNoBaseline;
     return OkStatus();
   }
-  DM_RETURN_IF_ERROR(Record(options, report, context));
+  // What was measured is said in any case; what earlier gates say is not known then.
+  const Status recorded = Record(options, report, context);
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, ReportJson(report));
   } else {
     context.out << Text(report);
   }
+  context.out << std::flush;
   context.exit_code = ExitCodeOf(report);
-  return OkStatus();
+  return recorded;
 }
 
 }  // namespace

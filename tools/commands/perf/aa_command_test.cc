@@ -58,6 +58,14 @@ class AaCommandTest : public testing::Test {
   int runs_ = 0;
 };
 
+TEST_F(AaCommandTest, WhatCannotBeRecordedIsSaidBehindTheResult) {
+  ASSERT_THAT(WriteTextFile(db_ + ".runs", "no folder"), IsOk());
+  const CommandResult result = Run({"aa", "--run", Bench(100000), "--db", db_});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.out, StartsWith("draft/a: 1 comparisons, 0 false alarms"));
+  EXPECT_THAT(result.err, HasSubstr(db_ + ".runs"));
+}
+
 TEST_F(AaCommandTest, PublishesAlarmsAndDetectableShifts) {
   const CommandResult aa = Run({"aa", "--run", Bench(100000), "--gates", "2", "--seed", "4"});
   EXPECT_EQ(aa.code, 0) << aa.err;

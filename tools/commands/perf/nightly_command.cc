@@ -180,14 +180,21 @@ Status JudgeIt(Options options, CommandContext& context) {
   ImportFacts again = facts;
   if (again.commit.empty()) again.commit = report.environments[0].nights.tonight.commit();
   DM_RETURN_IF_ERROR(Confirm(options, again, report, context));
-  // One case alone is a look at it, and not the night's verdict.
-  if (!options.no_record && options.cases.empty()) DM_RETURN_IF_ERROR(Record(report, context));
+  // Said before it is recorded, as by the gate.
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, NightlyJson(report));
   } else {
     context.out << NightlyText(report);
   }
-  context.exit_code = NightlyExitCode(report);
+  context.out << std::flush;
+  const int code = NightlyExitCode(report);
+  context.exit_code = code;
+  // One case alone is a look at it, and not the night's verdict.
+  if (options.no_record || !options.cases.empty()) return OkStatus();
+  if (const Status recorded = Record(report, context); !recorded.ok()) {
+    context.Fail(recorded);
+    if (code == kPerfSlower) context.exit_code = code;
+  }
   return OkStatus();
 }
 

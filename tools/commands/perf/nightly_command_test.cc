@@ -1,6 +1,7 @@
 // `draftmark perf nightly` on histories that the tests make, with scripts as benchmarks.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -190,6 +191,17 @@ TEST_F(NightlyCommandTest, RunMeasuresAndRecordsTheNight) {
   DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
   DM_ASSERT_OK_AND_ASSIGN(const auto runs, reader.Runs({.night = "2026-12-12"}));
   EXPECT_EQ(runs.size(), 5u);
+}
+
+TEST_F(NightlyCommandTest, WhatCannotBeRecordedIsSaidBehindTheVerdict) {
+  AddNights(13);
+  const std::string folder = db_ + ".runs";
+  std::filesystem::remove_all(folder);
+  ASSERT_THAT(WriteTextFile(folder, "no folder"), IsOk());
+  const CommandResult same = Nightly();
+  EXPECT_EQ(same.code, 2);
+  EXPECT_THAT(same.out, HasSubstr("\nSAME, 1 same\n"));
+  EXPECT_THAT(same.err, HasSubstr(folder));
 }
 
 // What one program measures is confirmed by that program, whichever comes first.
