@@ -7,7 +7,9 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/counter_hash.h"
@@ -241,6 +243,44 @@ TEST_F(HistoryDropTest, DamagedFilesAreToldAndDropAllTheSame) {
   EXPECT_THAT(history.Restore(uid), StatusIs(StatusCode::kDataLoss, HasSubstr(uid + ".jsonl")));
   EXPECT_TRUE(IsDropped(Database(), uid));
   EXPECT_THAT(Faults(), ElementsAre(HasSubstr(uid + ".jsonl")));
+}
+
+// Nothing is even written of what is out.
+TEST_F(HistoryDropTest, AddingWhatIsOutWritesNothing) {
+  DropOne();
+  FaultyFileSystem full({.fail_append = 0});
+  DM_ASSERT_OK_AND_ASSIGN(History of_full_disk, History::Open(Database(), full));
+  EXPECT_EQ(of_full_disk.Add(TestRun()).value().outcome, AddOutcome::kDropped);
+}
+
+// Drops a record just when its file is about to be written.
+class DroppingFileSystem : public FaultyFileSystem {
+ public:
+  explicit DroppingFileSystem(std::string database)
+      : FaultyFileSystem({}), database_(std::move(database)) {}
+
+  StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) override {
+    const std::string uid = std::filesystem::path(path).stem().string();
+    EXPECT_THAT(RealFileSystem().CreateDirectories(DroppedFolderOf(database_)), IsOk());
+    EXPECT_THAT(
+        WriteTombstone(database_, {.uid = uid, .date = kDay, .reason = kWhy}, RealFileSystem()),
+        IsOk());
+    return FaultyFileSystem::CreateAtomic(path);
+  }
+
+ private:
+  std::string database_;
+};
+
+TEST_F(HistoryDropTest, DroppedWhileItIsAdded) {
+  DroppingFileSystem files(Database());
+  DM_ASSERT_OK_AND_ASSIGN(History history, History::Open(Database(), files));
+  DM_ASSERT_OK_AND_ASSIGN(const Added added, history.Add(TestRun()));
+  EXPECT_EQ(added.outcome, AddOutcome::kDropped);
+  EXPECT_EQ(Records(history), 0);
+  EXPECT_FALSE(IsFile(FileOf(added.uid)));
+  EXPECT_TRUE(IsFile(DroppedRecordPath(Database(), added.uid)));
+  EXPECT_THAT(Faults(), IsEmpty());
 }
 
 pid_t Fork(const std::function<int()>& work) {
