@@ -231,9 +231,16 @@ StatusOr<RunRecord> ImportGoogleBenchmark(std::string_view text, const std::stri
   run.source = FileNameOf(source);
   run.source_sha256 = HashOf(text);
   DM_RETURN_IF_ERROR(ReadContext(root, run));
+  std::map<std::string, std::string> names;  // by case
   for (const BenchmarkCase& found : report.cases) {
     const Counters& its = counters.at(found.name);
     Point point{.case_id = CaseIdOfBenchmark(found.name, its.label)};
+    const auto [other, is_new] = names.emplace(point.case_id, found.name);
+    if (!is_new) {
+      return DataLossError(fmt::format(
+          "{}: benchmarks: {} and {} are both the case {}, which a run has once", source,
+          DescribeJson(other->second), DescribeJson(found.name), DescribeJson(point.case_id)));
+    }
     point.reproduce = run.program + " --benchmark_filter=" + FilterOf(found.name);
     if (!found.failure.empty()) {
       // Without the file's name, which may have folders.

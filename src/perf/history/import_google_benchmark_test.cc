@@ -168,22 +168,22 @@ TEST(ImportGoogleBenchmarkTest, AFailureHasNoNumber) {
 
 TEST(ImportGoogleBenchmarkTest, HostileReports) {
   const std::string time = R"("real_time": 1, "time_unit": "us")";
-  for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
-           {"", "not valid JSON"},
-           {Report("").substr(0, 40), "not valid JSON"},
-           {Report(""), "no benchmark was run"},
-           {Report(Entry("a", time + R"(, "launches": 2.5)")),
-            "benchmarks[0].launches: expected a whole number"},
-           {Report(Entry("a", time + R"(, "launches": -1)")), "launches: expected a whole number"},
-           {Report(Entry("a", time + R"(, "memory_x": 1e17)")),
-            "memory_x: expected a whole number"},
-           {Report(Entry("a", time + R"(, "label": 7)")), "benchmarks[0].label: expected"},
-           {Report(Entry("a", R"("real_time": -1, "time_unit": "us")")),
-            "real_time: expected a time"},
-           {Report(Entry("op/a/rows=1", time) + "," + Entry("op/a/rows=1/manual_time", time)),
-            "case: expected each entry once"},
-           {Report(Entry("a", time), R"({"run_number": "x", "date": "x"})"), "context.run_number"},
-           {Report(Entry("a", time), R"({"gpu": 7})"), "context.gpu: expected"}}) {
+  for (
+      const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
+          {"", "not valid JSON"},
+          {Report("").substr(0, 40), "not valid JSON"},
+          {Report(""), "no benchmark was run"},
+          {Report(Entry("a", time + R"(, "launches": 2.5)")),
+           "benchmarks[0].launches: expected a whole number"},
+          {Report(Entry("a", time + R"(, "launches": -1)")), "launches: expected a whole number"},
+          {Report(Entry("a", time + R"(, "memory_x": 1e17)")), "memory_x: expected a whole number"},
+          {Report(Entry("a", time + R"(, "label": 7)")), "benchmarks[0].label: expected"},
+          {Report(Entry("a", R"("real_time": -1, "time_unit": "us")")),
+           "real_time: expected a time"},
+          {Report(Entry("op/a/rows=1", time) + "," + Entry("op/a/rows=1/manual_time", time)),
+           R"(benchmarks: "op/a/rows=1" and "op/a/rows=1/manual_time" are both the case "op/a/rows=1")"},
+          {Report(Entry("a", time), R"({"run_number": "x", "date": "x"})"), "context.run_number"},
+          {Report(Entry("a", time), R"({"gpu": 7})"), "context.gpu: expected"}}) {
     const auto run = Import(text, {.commit = "c"});
     ASSERT_FALSE(run.ok()) << text;
     EXPECT_THAT(run.status().message(), HasSubstr(message));

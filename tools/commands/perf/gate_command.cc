@@ -79,7 +79,8 @@ Status RunIt(Options options, CommandContext& context) {
   }
   context.out << std::flush;
   const int code = GateExitCode(report);
-  const Status recorded = Record(options, report, context);
+  const Status recorded =
+      Record(options, report, context).Annotated("the verdicts are not in the history");
   if (!recorded.ok()) context.Fail(recorded);
   if (recorded.ok() || code == kPerfSlower) context.exit_code = code;
   return OkStatus();
