@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/faults/fault.h"
 #include "src/scratch/dflash_borrows.h"
 
 namespace draftmark {
@@ -46,7 +47,7 @@ Status Sequences::CheckAppend(std::size_t band_index, std::size_t tap_values,
   }
   std::int64_t last = band.positions.empty() ? -1 : band.positions.back();
   for (const std::int32_t position : positions) {
-    if (position <= last) {
+    if (position <= last && !DM_FAULT(kRejectedRowsAppended)) {
       return InvalidArgumentError(
           fmt::format("band {}: context positions must ascend from 0, found {} after {}",
                       band_index, position, last));
@@ -74,7 +75,9 @@ Status Sequences::CheckRequest(const BlockRequest& request, std::size_t bands,
   if (paged_) {
     // Of the layout that was asked for: one of upstream's holds fewer slots than max_batch *
     // gamma.
-    DM_RETURN_IF_ERROR(CheckBlock(layout_, bands, width).Annotated("propose"));
+    if (!DM_FAULT(kSlotBufferTooSmall)) {
+      DM_RETURN_IF_ERROR(CheckBlock(layout_, bands, width).Annotated("propose"));
+    }
   } else {
     DM_RETURN_IF_ERROR(CheckNonPagedBlock(layout_, band.positions.size(), width)
                            .Annotated(fmt::format("propose: band {}", request.band)));
@@ -90,7 +93,8 @@ Status Sequences::CheckRequest(const BlockRequest& request, std::size_t bands,
   const std::int64_t last_context = band.positions.empty() ? -1 : band.positions.back();
   const std::int64_t limit =
       std::numeric_limits<std::int32_t>::max() - static_cast<std::int64_t>(width);
-  if (request.start <= last_context || request.start > limit) {
+  if ((request.start <= last_context && !DM_FAULT(kRejectedRowsAppended)) ||
+      request.start > limit) {
     return InvalidArgumentError(
         fmt::format("propose: band {}: the anchor's position {} must be above the last context "
                     "position {} and at most {}",
@@ -125,7 +129,8 @@ void Sequences::DropFront(std::size_t band, std::uint64_t rows) {
   of.positions.erase(of.positions.begin(),
                      of.positions.begin() + static_cast<std::ptrdiff_t>(rows));
   of.new_rows = std::min<std::uint64_t>(of.new_rows, of.positions.size());
-  of.committed = 0;
+  const bool kept = DM_FAULT(kWatermarkNotReset);
+  of.committed = kept ? std::min<std::uint64_t>(of.committed, of.positions.size()) : 0;
 }
 
 void Sequences::Reset(std::size_t band) {

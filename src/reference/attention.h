@@ -29,7 +29,8 @@ struct Visibility {
     const std::int64_t distance = row_position - key_position;
     if (causal && distance < 0) return false;
     if (DM_FAULT(kWindowOffByOne) && std::abs(distance) == window) return true;
-    return !sliding || std::abs(distance) < window;
+    if (DM_FAULT(kWindowOneSided) && sliding && distance < 0) return false;
+    return !sliding || DM_FAULT(kWindowIgnored) || std::abs(distance) < window;
   }
 };
 
@@ -40,6 +41,11 @@ struct AttentionShape {
   // One logit per query head that joins the denominator only, or none.
   std::span<const BFloat16> sinks = {};
 };
+
+// Of a mutant: where a causal kernel may stop, with query tiles of 32 rows.
+inline std::size_t EndOfQueryTile(std::size_t first_own_key, std::size_t row) {
+  return first_own_key + (row / 32 + 1) * 32;
+}
 
 // q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) has the
 // rows `key_of(m)` and `value_of(m)`, spans of kv_heads * head_dim stored values: from the paged
@@ -54,8 +60,11 @@ void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
   const std::size_t d = shape.head_dim;
   const std::size_t group = shape.heads / shape.kv_heads;  // need not be a power of two
   const std::size_t keys = key_positions.size();
-  const double scale = 1.0 / std::sqrt(static_cast<double>(d));
+  double scale = 1.0 / std::sqrt(static_cast<double>(d));
+  if (DM_FAULT(kHeadDimConstant)) scale = 1.0 / std::sqrt(128.0);
+  if (DM_FAULT(kWrongScale)) scale = 1.0 / static_cast<double>(d);
   std::vector<double> key(keys * d), value(keys * d), query(d), weight(keys), sum(d);
+  std::vector<double> tile_maximum(DM_FAULT(kPaddedRowsPropagate) ? shape.heads : 0);
   for (std::size_t kv_head = 0; kv_head < shape.kv_heads; ++kv_head) {
     for (std::size_t m = 0; m < keys; ++m) {
       for (std::size_t e = 0; e < d; ++e) {
@@ -71,9 +80,16 @@ void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
         for (std::size_t e = 0; e < d; ++e) query[e] = N::Load(q[at + e]);
         double maximum = -INFINITY;
         for (std::size_t m = 0; m < keys; ++m) {
-          const bool seen = visibility.Sees(row_positions[row], key_positions[m]);
+          const bool seen = visibility.Sees(row_positions[row], key_positions[m]) &&
+                            !(DM_FAULT(kKeyLoopBoundedByTile) &&
+                              m >= EndOfQueryTile(keys - row_positions.size(), row));
           weight[m] = seen ? Dot(query.data(), &key[m * d], d) * scale : -INFINITY;
           maximum = std::max(maximum, weight[m]);
+        }
+        if (DM_FAULT(kPaddedRowsPropagate)) {
+          // One maximum for a tile of 16 rows, which a NaN of any of its rows does not leave.
+          if (row % 16 != 0 && !(tile_maximum[head] < maximum)) maximum = tile_maximum[head];
+          tile_maximum[head] = maximum;
         }
         double total = 0;
         if (!shape.sinks.empty()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "src/faults/fault.h"
 #include "src/reference/numeric.h"
 #include "src/weights/weights.h"
 
@@ -28,17 +29,25 @@ void ApplyConv(std::span<const typename N::Storage> in,
   const std::size_t h = base.cols();
   const std::size_t groups = h / group_size;
   const std::size_t rows = in.size() / h;
-  const std::size_t first_tap = static_cast<std::size_t>(side) * taps;
+  std::size_t first_tap = static_cast<std::size_t>(side) * taps;
+  if (DM_FAULT(kConvSidesSwapped)) first_tap = taps - first_tap;
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t reach = std::min(taps, row % band_rows + 1);
+    std::size_t reach = std::min(taps, row % band_rows + 1);
+    if (DM_FAULT(kConvCrossesBands)) reach = std::min(taps, row + 1);
+    if (DM_FAULT(kConvNotReset)) reach = std::min(taps, band_rows);
     const std::span<const typename N::Storage> coefficients =
         dynamic.subspan((row * 2 * taps + first_tap) * groups, taps * groups);
     for (std::size_t c = 0; c < h; ++c) {
       double sum = 0;
       for (std::size_t o = 0; o < reach; ++o) {
-        const double coefficient = base.row(first_tap + o)[c].ToDouble() +
-                                   N::Load(coefficients[o * groups + c / group_size]);
-        sum += coefficient * N::Load(in[(row - o) * h + c]);
+        std::size_t source = row - o;
+        // Not reset: what was there from the band's last row.
+        if (DM_FAULT(kConvNotReset) && row % band_rows < o) source += band_rows;
+        std::size_t at = o * groups + c / group_size;
+        if (DM_FAULT(kConvWrongRow)) at -= o * 2 * taps * groups;  // of the row that is read
+        const double coefficient =
+            base.row(first_tap + o)[c].ToDouble() + N::Load(coefficients.data()[at]);
+        sum += coefficient * N::Load(in[source * h + c]);
       }
       out[row * h + c] = N::Store(sum);
     }

@@ -3,6 +3,7 @@
 #ifndef DRAFTMARK_SRC_REFERENCE_ELEMENTWISE_H_
 #define DRAFTMARK_SRC_REFERENCE_ELEMENTWISE_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "src/backend/margins.h"
+#include "src/faults/fault.h"
 #include "src/reference/numeric.h"
 #include "src/weights/weights.h"
 
@@ -21,6 +23,8 @@ namespace draftmark::reference {
 template <typename N>
 void RmsNorm(std::span<const typename N::Storage> x, std::size_t rows, std::size_t width,
              std::span<const BFloat16> weight, double epsilon, std::span<typename N::Storage> out) {
+  const double one = DM_FAULT(kNormPlusOne) ? 1 : 0;
+  if (DM_FAULT(kEpsilonConstant)) epsilon = 1e-6;
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0;
     for (std::size_t i = 0; i < width; ++i) {
@@ -29,7 +33,8 @@ void RmsNorm(std::span<const typename N::Storage> x, std::size_t rows, std::size
     }
     const double scale = 1.0 / std::sqrt(sum / static_cast<double>(width) + epsilon);
     for (std::size_t i = 0; i < width; ++i) {
-      out[r * width + i] = N::Store(N::Load(x[r * width + i]) * scale * weight[i].ToDouble());
+      out[r * width + i] =
+          N::Store(N::Load(x[r * width + i]) * scale * (weight[i].ToDouble() + one));
     }
   }
 }
@@ -38,8 +43,13 @@ void RmsNorm(std::span<const typename N::Storage> x, std::size_t rows, std::size
 template <typename N>
 void SiluMul(std::span<typename N::Storage> gate, std::span<const typename N::Storage> up) {
   for (std::size_t i = 0; i < gate.size(); ++i) {
-    const double g = N::Load(gate[i]);
-    gate[i] = N::Store(g / (1.0 + std::exp(-g)) * N::Load(up[i]));
+    double g = N::Load(gate[i]);
+    double u = N::Load(up[i]);
+    if (DM_FAULT(kSwigluClamped)) {
+      g = std::min(g, 10.0);
+      u = std::clamp(u, -10.0, 10.0);
+    }
+    gate[i] = N::Store(g / (1.0 + std::exp(-g)) * u);
   }
 }
 
@@ -74,7 +84,8 @@ std::uint32_t ArgMax(std::span<const typename N::Storage> values) {
   double best = kNoCandidate;
   for (std::size_t id = 0; id < values.size(); ++id) {
     const double value = N::Load(values[id]);
-    if (value > best) {  // false for NaN, and for a later equal value
+    if (value > best ||  // false for NaN, and for a later equal value
+        (DM_FAULT(kWrongTieRule) && value == best)) {
       best = value;
       best_id = static_cast<std::uint32_t>(id);
     }

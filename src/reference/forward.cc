@@ -22,8 +22,12 @@ void Forward<N>::WriteInputs(const Block& block, std::span<const BlockRequest> r
       b.draft_tokens_dev[row] = requests[band].tokens[j];
       b.position_ids[block.first + row] =
           static_cast<std::int32_t>(requests[band].start + static_cast<std::int64_t>(j));
+      if (DM_FAULT(kBlockPositionFromSlot)) {
+        b.position_ids[block.first + row] = static_cast<std::int32_t>(context + j);
+      }
       if (block.cache != nullptr) b.SetSlot(row, SlotOf(view.block_table, context + j));
     }
+    if (DM_FAULT(kStaleArguments) && view.committed > 0) continue;  // captured with the graph
     std::uint32_t* const record = b.arguments + band * b.argument_words;
     record[0] = static_cast<std::uint32_t>(context + block.width);  // kv_len
     record[1] = static_cast<std::uint32_t>(context);                // q_offset
@@ -100,6 +104,11 @@ void Forward<N>::ProjectQueriesKeysValues(std::uint64_t layer, const Block& bloc
     RmsNorm<N>(v, rows * config_.num_key_value_heads, d, w.k_norm.values(), config_.rms_norm_eps,
                v);
   }
+  if (DM_FAULT(kValuesRotated)) {
+    const std::span<Storage> v = RowsOf(block, b.v_buf, kv_dim);
+    for (std::size_t at = 0; at < v.size(); at += d)
+      RotateHead<N>(rope_, b.position_ids[block.first + at / kv_dim], v.subspan(at, d));
+  }
   recorder.EmitRows(LayerStage(layer, "q_norm"), {config_.num_attention_heads, d}, block.bands, q);
   recorder.EmitRows(LayerStage(layer, "k_norm"), {config_.num_key_value_heads, d}, block.bands, k);
   for (std::size_t row = 0; row < rows; ++row) {
@@ -132,7 +141,8 @@ template <typename N>
 void Forward<N>::WriteBlockToCache(std::uint64_t layer, const Block& block) {
   StageBuffers<N>& b = storage_.buffers();
   const std::size_t kv_dim = config_.kv_dim();
-  for (std::size_t row = 0; row < block.rows(); ++row) {
+  const std::size_t rows = block.rows() - (DM_FAULT(kDroppedRow) ? 1 : 0);
+  for (std::size_t row = 0; row < rows; ++row) {
     block.cache->Write(layer, b.Slot(row), {b.k_buf + row * kv_dim, kv_dim},
                        {b.v_buf + row * kv_dim, kv_dim});
   }
@@ -147,9 +157,11 @@ void Forward<N>::AttendPaged(std::uint64_t layer, const Block& block, std::size_
   const std::size_t first = band * block.width;
   const std::size_t q_dim = config_.q_dim();
   // As the kernel does: the band's record says how many keys there are and where its own begin.
-  const std::uint32_t* const record = b.arguments + band * b.argument_words;
+  const std::uint32_t* const record =
+      b.arguments + (DM_FAULT(kFirstBandsArguments) ? 0 : band) * b.argument_words;
   const std::size_t kv_len = record[0];
-  const std::size_t q_offset = record[1];
+  std::size_t q_offset = record[1];
+  if (DM_FAULT(kFirstBandsArguments)) q_offset = std::min(q_offset, view.context_positions.size());
   for (const char* stage : {"k_new", "v_new"}) {
     const std::string name = LayerStage(layer, stage);
     for (std::size_t m = q_offset - view.new_rows; m < kv_len; ++m) {
@@ -173,7 +185,8 @@ void Forward<N>::AttendPaged(std::uint64_t layer, const Block& block, std::size_
     key_positions.push_back(row_positions.back());
   }
   PagedAttention<N>({b.q_buf + first * q_dim, block.width * q_dim}, ShapeOf(layer), cache, layer,
-                    view.block_table, row_positions, key_positions, VisibilityOf(layer),
+                    DM_FAULT(kFirstBandsTable) ? block.bands[0].block_table : view.block_table,
+                    row_positions, key_positions, VisibilityOf(layer),
                     {b.attn_out + first * q_dim, block.width * q_dim});
 }
 
@@ -198,7 +211,8 @@ void Forward<N>::ProjectContext(std::uint64_t layer, const Block& block,
     }
   }
   // "Q is zero-padded": the kernel has one row per slot, and nobody reads what it makes of these.
-  std::fill_n(b.q_buf, n * config_.q_dim(), N::Store(0));
+  std::fill_n(b.q_buf, n * config_.q_dim(),
+              N::Store(DM_FAULT(kPaddedRowsPropagate) ? std::nan("") : 0));
 }
 
 template <typename N>
@@ -248,7 +262,10 @@ void Forward<N>::Attention(std::uint64_t layer, const Block& block, StageRecorde
     AttendContiguous(layer, block, recorder);
   }
   recorder.EmitRows(LayerStage(layer, "attn_out"), {config_.q_dim()}, block.bands, attended);
+  std::vector<Storage> unset;
+  if (DM_FAULT(kUninitialisedWorkspace)) unset.assign(projected.begin(), projected.end());
   Linear<N>(attended, rows, w.o_proj, w.o_bias.values(), projected.data(), h);
+  if (DM_FAULT(kUninitialisedWorkspace)) AddInPlace<N>(projected, unset);  // added to, never zeroed
   recorder.EmitRows(LayerStage(layer, "o_proj"), {h}, block.bands, projected);
   AddInPlace<N>(stream, {ConvFinish(w.attention_conv, site, block, recorder), rows * h});
 }
@@ -279,14 +296,21 @@ void Forward<N>::Mlp(std::uint64_t layer, const Block& block, StageRecorder<N>& 
 }
 
 template <typename N>
-StatusOr<std::vector<BlockResult>> Forward<N>::RunLayers(const Block& block,
-                                                         StageRecorder<N>& recorder) {
+StatusOr<std::vector<BlockResult>> Forward<N>::RunLayers(Block block, StageRecorder<N>& recorder) {
+  const std::size_t width = block.width;
+  if (DM_FAULT(kReplayAfterWidthChange))
+    block.width = std::min(width, static_cast<std::size_t>(FaultFirst(this, width)));
   Embed(block);
+  if (DM_FAULT(kRedZoneWrite)) storage_.buffers().stream_buf[-1] = N::Store(0);
   for (std::uint64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
     Attention(layer, block, recorder);
     Mlp(layer, block, recorder);
   }
-  return tail_.Run(block.bands, block.width, block.first, recorder);
+  if (DM_FAULT(kWritePastEnd)) {
+    const DflashFieldLayout& stream = storage_.layout().Field("stream_buf");
+    storage_.buffers().stream_buf[stream.bytes / (DTypeBits(stream.dtype) / 8)] = N::Store(0);
+  }
+  return tail_.Run(block.bands, width, block.first, recorder);
 }
 
 template <typename N>

@@ -68,7 +68,7 @@ class Forward {
   // Everything the host writes before a captured region would start (spec/dflash_scratch.md
   // section 5, step 3).
   void WriteInputs(const Block& block, std::span<const BlockRequest> requests);
-  StatusOr<std::vector<BlockResult>> RunLayers(const Block& block, StageRecorder<N>& recorder);
+  StatusOr<std::vector<BlockResult>> RunLayers(Block block, StageRecorder<N>& recorder);
   void Embed(const Block& block);
   void Attention(std::uint64_t layer, const Block& block, StageRecorder<N>& recorder);
   void Mlp(std::uint64_t layer, const Block& block, StageRecorder<N>& recorder);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/parallel.h"
+#include "src/faults/fault.h"
 #include "src/reference/numeric.h"
 #include "src/weights/weights.h"
 
@@ -22,7 +23,12 @@ inline double Dot(const double* a, const double* b, std::size_t count) {
   for (; i + 8 <= count; i += 8) {
     for (std::size_t l = 0; l < 8; ++l) lane[l] += a[i + l] * b[i + l];
   }
+  if (DM_FAULT(kMissingTail)) i = count;
   for (std::size_t l = 0; i < count; ++i, ++l) lane[l] += a[i] * b[i];
+  if (DM_FAULT(kNondeterministicSum)) {
+    // As atomic additions do: the lanes in another order each time.
+    std::rotate(lane, lane + (FaultTick() * 0x9E3779B97F4A7C15 >> 61), lane + 8);
+  }
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
@@ -51,6 +57,7 @@ void Linear(std::span<const typename N::Storage> x, std::size_t rows, const Bf16
       for (std::size_t i = 0; i < width; ++i) row[i] = stored[i].ToDouble();
       const double offset = bias.empty() ? 0.0 : bias[o].ToDouble();
       for (std::size_t r = 0; r < rows; ++r) {
+        if (DM_FAULT(kStaleOutput) && r > 0 && o + 1 == weight.rows()) continue;
         const double sum = Dot(&input[r * width], row, width) + offset;
         out[r * out_stride + o] = N::Store(epilogue(sum));
       }

@@ -12,6 +12,7 @@
 
 #include "src/backend/cache_slots.h"
 #include "src/base/check.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::reference {
 
@@ -35,6 +36,9 @@ class PagedCache {
   // Copies one row of K and V into a slot; negative slots are skipped.
   void Write(std::uint64_t layer, std::int64_t slot, std::span<const Storage> key,
              std::span<const Storage> value) {
+    if (DM_FAULT(kNegativeSlotWritten) && slot < 0) {
+      slot += static_cast<std::int64_t>(blocks_ * kCacheBlockRows);  // before the layer's pool
+    }
     if (slot < 0) return;
     std::copy(key.begin(), key.end(), keys_ + Offset(layer, slot));
     std::copy(value.begin(), value.end(), values_ + Offset(layer, slot));

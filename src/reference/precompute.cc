@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "src/faults/fault.h"
 #include "src/reference/copies.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
+#include "src/reference/mistaken.h"
 #include "src/scratch/dflash_borrows.h"
 
 namespace draftmark::reference {
@@ -59,6 +61,10 @@ void ContextPrecompute<N>::CopyTaps(std::span<const PassRow> rows, Storage* out)
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::span<const BFloat16> taps = rows[i].band->taps.subspan(rows[i].index * width, width);
     CopyRow<N>(taps, {out + i * width, width});
+    if (DM_FAULT(kTapLayerOffByOne)) {
+      std::rotate(out + i * width, out + i * width + config_.target_hidden_size,
+                  out + (i + 1) * width);
+    }
   }
 }
 
@@ -108,8 +114,13 @@ void ContextPrecompute<N>::ProjectKeysAndValues(std::span<const PassRow> rows,
     // One fused matrix K_0, V_0, K_1, V_1, ...: its blocks are the layers' own k_proj and v_proj.
     const LayerWeights& w = weights_.layers[l];
     Storage* const fused = b.fused_kv_out + l * 2 * kv_dim;
-    Linear<N>(normed, n, w.k_proj, w.k_bias.values(), fused, fused_width);
-    Linear<N>(normed, n, w.v_proj, w.v_bias.values(), fused + kv_dim, fused_width);
+    std::vector<Storage> mistaken;
+    if (DM_FAULT(kContextInputNorm) || DM_FAULT(kContextConvolved)) {
+      mistaken = MistakenContextInput<N>(config_, w, normed);
+    }
+    const std::span<const Storage> input = mistaken.empty() ? normed : mistaken;
+    Linear<N>(input, n, w.k_proj, w.k_bias.values(), fused, fused_width);
+    Linear<N>(input, n, w.v_proj, w.v_bias.values(), fused + kv_dim, fused_width);
     const std::span<Storage> keys(key_stage + l * n * kv_dim, n * kv_dim);
     CopyFusedPart(b.fused_kv_out, n, layers, kv_dim, l, FusedPart::kKey, keys.data());
     for (std::size_t i = 0; i < n; ++i) {

@@ -6,6 +6,7 @@
 #include "src/backend/sequences.h"
 #include "src/backend/session_plan.h"
 #include "src/config/rope_table.h"
+#include "src/faults/fault.h"
 #include "src/reference/forward.h"
 #include "src/reference/paged_cache.h"
 #include "src/reference/precompute.h"
@@ -76,10 +77,25 @@ class ReferenceSession : public DraftSession {
                           forward_.RunContiguous(views.front(), requests.front(), recorder));
     }
     sequences_.EndPropose(requests);
+    if (DM_FAULT(kRejectedRowsAppended)) KeepRejectedRow(requests);
     return results;
   }
 
  private:
+  // Of a mutant: the last row of each block becomes context, although nobody has verified it.
+  void KeepRejectedRow(std::span<const BlockRequest> requests) {
+    for (const BlockRequest& request : requests) {
+      std::vector<BFloat16>& taps = taps_[request.band];
+      if (taps.empty()) continue;
+      const std::vector<BFloat16> row(taps.end() - static_cast<std::ptrdiff_t>(config_.tap_width()),
+                                      taps.end());
+      taps.insert(taps.end(), row.begin(), row.end());
+      const auto position = static_cast<std::int32_t>(request.start) +
+                            static_cast<std::int32_t>(request.tokens.size()) - 1;
+      sequences_.Append(request.band, {&position, 1});
+    }
+  }
+
   const DrafterConfig config_;
   const std::shared_ptr<const DrafterWeights> weights_;
   const RopeTable rope_;
@@ -97,7 +113,14 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
                                              std::shared_ptr<const DrafterWeights> weights,
                                              const SessionLimits& limits,
                                              const ReferenceOptions& options) {
-  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
+  RopeConfig rope_config = config.rope;
+  if (DM_FAULT(kYarnThoughNull) && rope_config.type == "default") {
+    rope_config.type = "yarn";
+    rope_config.factor = 4;
+    rope_config.original_max_position_embeddings = 32768;
+  }
+  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(rope_config, config.head_dim));
+  if (DM_FAULT(kYarnAmplitudeDropped)) rope.amplitude = 1;
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config,
                                   {.markov = weights->markov.present(),

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "src/base/checked.h"
+#include "src/faults/fault.h"
 #include "src/scratch/host_event_source.h"
 
 namespace draftmark::reference {
@@ -26,6 +27,7 @@ StatusOr<std::unique_ptr<StageStorage<N>>> StageStorage<N>::Create(
 
 template <typename N>
 StageStorage<N>::~StageStorage() {
+  if (DM_FAULT(kLeakedAllocation) && !own_.empty()) own_.pop_back();
   for (const DeviceAddress address : own_) (void)allocator_.Free(address);
 }
 
@@ -116,6 +118,11 @@ StatusOr<PagedCache<typename N::Storage>> StageStorage<N>::AllocateCache(std::ui
 
 template <typename N>
 StatusOr<std::vector<std::uint32_t>> StageStorage<N>::FetchTokens(std::size_t count) {
+  if (DM_FAULT(kSteadyStateAllocation)) {
+    DM_ASSIGN_OR_RETURN(const DeviceAddress staging,
+                        allocator_.Allocate({.bytes = count * 4, .tag = "staging"}));
+    DM_RETURN_IF_ERROR(allocator_.Free(staging));
+  }
   const DflashScratch& scratch = memory_->scratch();
   std::uint8_t* const pinned = scratch.draft_tokens_host_pinned.load(std::memory_order_relaxed);
   std::memcpy(pinned, buffers_.draft_tokens_dev, count * sizeof(std::uint32_t));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/faults/fault.h"
 #include "src/reference/numeric.h"
 #include "src/reference/paged_cache.h"
 #include "src/scratch/allocator.h"
@@ -72,7 +73,11 @@ struct StageBuffers {
 
   // slot_mapping_dev has 32-bit entries in version 1 as documented, else 64-bit ones.
   void SetSlot(std::size_t entry, std::int64_t slot) {
-    if (slots32 != nullptr) {
+    if (DM_FAULT(kSlotsWrittenAs32) && slots64 != nullptr) {
+      const auto narrow = static_cast<std::int32_t>(slot);
+      std::memcpy(reinterpret_cast<std::byte*>(slots64) + entry * sizeof(narrow), &narrow,
+                  sizeof(narrow));
+    } else if (slots32 != nullptr) {
       slots32[entry] = static_cast<std::int32_t>(slot);
     } else {
       slots64[entry] = slot;

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <string>
 
+#include "src/faults/fault.h"
 #include "src/reference/elementwise.h"
 #include "src/reference/linear.h"
 #include "src/reference/markov.h"
+#include "src/reference/mistaken.h"
 #include "src/reference/selector.h"
 
 namespace draftmark::reference {
@@ -57,7 +59,16 @@ void Tail<N>::Selector(std::size_t band, std::size_t first, std::size_t width,
     const std::vector<double> score = SelectorScores<N>(
         candidates, previous, {hidden + j * rank, rank}, w.predecessor, w.successor);
     previous = ChooseCandidate(candidates, score);
+    if (DM_FAULT(kSelectorArgMax)) previous = candidates.ids.front();
+    if (DM_FAULT(kSelectorViterbi)) {
+      previous = ViterbiChoice<N>(w, candidates, score,
+                                  {LogitsOf(row).data(), (width - j) * config_.vocab_size},
+                                  {hidden + j * rank, (width - j) * rank});
+    }
     b.draft_tokens_dev[row] = previous;
+    if (DM_FAULT(kLogitsLeftOverwritten)) {
+      for (const std::uint32_t id : candidates.ids) LogitsOf(row)[id] = N::Store(kNoCandidate);
+    }
     result.margin.push_back(Margin<ExactNumeric>(score));
     Append(ids, candidates.ids);
     Append(unary, candidates.values);
@@ -81,18 +92,20 @@ void Tail<N>::Markov(std::size_t band, std::size_t first, std::size_t width,
   std::uint32_t previous = b.draft_tokens_dev[first];  // read before row 0's argmax overwrites it
   for (std::size_t j = FirstDraftRow(); j < width; ++j) {
     const std::span<Storage> row = LogitsOf(first + j);
+    const std::uint32_t unbiased = DM_FAULT(kMarkovPrevUnbiased) ? ArgMax<N>(row) : 0;
     if (markov) {
       walk.Gather(previous, {b.markov_embed, rank});
       walk.Bias({b.markov_embed, rank}, HiddenOf(first + j), {b.markov_bias, vocabulary});
       AddInPlace<N>(row, {b.markov_bias, vocabulary});
     }
-    if (weights_.confidence.present()) {
+    if (weights_.confidence.present() && !(DM_FAULT(kConfidenceStale) && j + 1 == width)) {
       const std::size_t feature = config_.confidence_head_with_markov ? rank : 0;
       b.conf_out[j] =
           ConfidenceLogit<N>(weights_.confidence, HiddenOf(first + j), {b.markov_embed, feature});
     }
     previous = ArgMax<N>(row);
     b.draft_tokens_dev[first + j] = previous;
+    if (DM_FAULT(kMarkovPrevUnbiased)) previous = unbiased;
     result.margin.push_back(Margin<N>(row));
   }
   recorder.Emit(band, "markov.logits", {vocabulary}, {LogitsOf(first).data(), width * vocabulary});
@@ -118,8 +131,15 @@ StatusOr<std::vector<BlockResult>> Tail<N>::Run(std::span<const BandView> bands,
   // Multiplier, then softcap, on the unrounded accumulator (section 1.1).
   const double multiplier = config_.output_multiplier;
   const double cap = config_.final_logit_softcapping.value_or(0);
-  Linear<N>({b.norm_buf, rows * h}, rows, weights_.lm_head, {}, b.logits, vocabulary,
+  std::vector<Storage> before;
+  if (DM_FAULT(kLogitsLeftOverwritten)) before.assign(b.logits, b.logits + rows * vocabulary);
+  const std::size_t head_rows = DM_FAULT(kOneBandOfLogits) ? width : rows;
+  Linear<N>({b.norm_buf, head_rows * h}, head_rows, weights_.lm_head, {}, b.logits, vocabulary,
             [&](double z) { return CappedLogit(z, multiplier, cap); });
+  // The mutant's head skips what the destructive top-16 of the propose before has marked.
+  for (std::size_t i = 0; DM_FAULT(kLogitsLeftOverwritten) && i < before.size(); ++i) {
+    if (N::Load(before[i]) == N::Load(N::Store(kNoCandidate))) b.logits[i] = before[i];
+  }
   recorder.EmitRows("logits", {vocabulary}, bands, {b.logits, rows * vocabulary});
 
   std::vector<BlockResult> results(bands.size());
@@ -138,6 +158,12 @@ StatusOr<std::vector<BlockResult>> Tail<N>::Run(std::span<const BandView> bands,
     const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(i * width);
     results[i].draft_tokens.assign(begin + static_cast<std::ptrdiff_t>(FirstDraftRow()),
                                    begin + static_cast<std::ptrdiff_t>(width));
+    if (DM_FAULT(kRowZeroUsed) && FirstDraftRow() == 1) {
+      results[i].draft_tokens.assign(begin, begin + static_cast<std::ptrdiff_t>(width - 1));
+    }
+    if (DM_FAULT(kRowZeroDropped) && FirstDraftRow() == 0) {
+      results[i].draft_tokens.erase(results[i].draft_tokens.begin());
+    }
     std::vector<double> shown;
     Append(shown, results[i].draft_tokens);
     recorder.EmitValues(bands[i].band, "draft_tokens", {shown.size()}, shown);

@@ -6,6 +6,7 @@
 
 #include "src/base/check.h"
 #include "src/base/checked.h"
+#include "src/faults/fault.h"
 
 namespace draftmark {
 namespace {
@@ -116,7 +117,8 @@ struct Terms {
         break;
       case DflashLayoutName::kNormative:
         // Block rows are written at element b*w + j; ctx_window entries are too few for many bands.
-        slots = Max({r.ctx_window, block_rows});
+        slots = DM_FAULT(kSlotBufferTooSmall) ? CheckedU64(r.ctx_window)
+                                              : Max({r.ctx_window, block_rows});
         break;
       case DflashLayoutName::kCodeB:
       case DflashLayoutName::kAsUpstream:

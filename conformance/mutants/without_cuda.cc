@@ -1,0 +1,9 @@
+#include "conformance/mutants/check.h"
+
+namespace draftmark {
+
+StatusOr<Checks> CudaSuite(const std::string&) {
+  return UnavailableError("backend cuda: this build has no CUDA");
+}
+
+}  // namespace draftmark
