@@ -32,6 +32,7 @@ def kernel_library(name, kernels = None, deps = [], visibility = KERNEL_USERS, *
             "//kernels/device:arguments",
             "//kernels/device:device_code",
             "//src/base:status",
+            "//src/faults:fault",
             "//src/tensor:bfloat16",
         ] + deps,
         **kwargs

@@ -61,6 +61,8 @@ void AddReferenceSessionChecks(Checks& checks);
 // lives as long as the checks.
 StatusOr<Checks> ReferenceSuite(const std::string& golden);
 StatusOr<Checks> CudaSuite(const std::string& golden);
+// The GPU is of no more use in this process: only another one can go on. False without CUDA.
+bool DeviceIsLost();
 
 }  // namespace draftmark
 

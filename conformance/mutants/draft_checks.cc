@@ -26,8 +26,7 @@ Status RunDraft(const std::string& directory, const std::vector<Precision>& prec
                         RunDrafterCase(drafter_case, precision, backend, open));
     if (report.verdicts.empty()) return InternalError("no stage was judged");
     if (report.FirstFailure() != nullptr) {
-      return InternalError(
-          fmt::format("{} ({})", report.Signature(), PrecisionName(precision)));
+      return InternalError(fmt::format("{} ({})", report.Signature(), PrecisionName(precision)));
     }
   }
   return OkStatus();

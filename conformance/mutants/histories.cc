@@ -139,8 +139,9 @@ std::vector<History> Histories() {
   full.layer_types.assign(full.num_hidden_layers, LayerType::kFullAttention);
   full.layer_causal.assign(full.num_hidden_layers, false);
   all.push_back(Make("wide_block", full, {{{.append = 20, .width = 40}}}));
-  all.push_back(Make("width_change", HistoryConfig("plain"),
-                     {{{.append = 20, .width = 4}, {.append = 2, .width = 8}, {.append = 2, .width = 4}}}));
+  all.push_back(
+      Make("width_change", HistoryConfig("plain"),
+           {{{.append = 20, .width = 4}, {.append = 2, .width = 8}, {.append = 2, .width = 4}}}));
   all.push_back(LargeActivations());
   return all;
 }

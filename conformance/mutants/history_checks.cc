@@ -19,8 +19,8 @@ bool IsOfChoices(std::string_view stage) {
 Status CompareStage(const std::string& where, const std::vector<double>& expected,
                     const std::vector<double>& found, double bound) {
   if (expected.size() != found.size()) {
-    return InternalError(
-        fmt::format("{}: shape: expected {} values, found {}", where, expected.size(), found.size()));
+    return InternalError(fmt::format("{}: shape: expected {} values, found {}", where,
+                                     expected.size(), found.size()));
   }
   double square = 0;
   double difference = 0;
@@ -41,8 +41,7 @@ Status RunHistory(const History& history, const HistoryRule& rule, const OpenOnW
   DM_ASSIGN_OR_RETURN(const std::unique_ptr<DraftSession> session,
                       open(history.config, history.weights, history.limits));
   for (std::size_t s = 0; s < history.bands[0].size(); ++s) {
-    DM_ASSIGN_OR_RETURN(const std::vector<BlockRequest> requests,
-                        EnterStep(history, s, *session));
+    DM_ASSIGN_OR_RETURN(const std::vector<BlockRequest> requests, EnterStep(history, s, *session));
     StageCollector collector;
     DM_RETURN_IF_ERROR(
         session->Propose(requests, &collector).status().Annotated(fmt::format("step{}", s)));
@@ -56,8 +55,8 @@ Status RunHistory(const History& history, const HistoryRule& rule, const OpenOnW
         if (bands == collector.bands().end() || !bands->second.contains(stage)) {
           return InternalError(where + ": missing");
         }
-        DM_RETURN_IF_ERROR(CompareStage(where, wanted->second, bands->second.at(stage).values,
-                                        rule.bound));
+        DM_RETURN_IF_ERROR(
+            CompareStage(where, wanted->second, bands->second.at(stage).values, rule.bound));
       }
     }
   }
@@ -68,8 +67,7 @@ Status RunHistory(const History& history, const HistoryRule& rule, const OpenOnW
 
 void AddHistoryChecks(const HistoryRule& rule, const OpenOnWeights& open, Checks& checks) {
   for (const History& history : Histories()) {
-    checks.push_back({"history/" + history.name,
-                      [=] { return RunHistory(history, rule, open); }});
+    checks.push_back({"history/" + history.name, [=] { return RunHistory(history, rule, open); }});
   }
 }
 

@@ -18,8 +18,8 @@ struct Meant {
 
 struct MutantInfo {
   Fault fault = Fault::kNone;
-  std::string_view id;     // "M10a": mistake 10 of spec/drafter.md section 13; "K5": of a kernel
-  std::string_view what;   // as a sentence that begins small
+  std::string_view id;    // "M10a": mistake 10 of spec/drafter.md section 13; "K5": of a kernel
+  std::string_view what;  // as a sentence that begins small
   Meant reference;
   Meant cuda;
 };

@@ -17,14 +17,13 @@ StatusOr<Checks> ReferenceSuite(const std::string& golden) {
   AddOperationChecks(JudgeBoth, checks);
   DM_RETURN_IF_ERROR(AddDraftChecks(golden, {Precision::kExact, Precision::kBf16},
                                     kReferenceBackend, OpenReferenceForCase, checks));
-  AddHistoryChecks({.precision = Precision::kExact, .bound = 1e-9},
-                   [](const DrafterConfig& config,
-                      const std::shared_ptr<const DrafterWeights>& weights,
-                      const SessionLimits& limits) {
-                     return reference::OpenReferenceSession(config, weights, limits,
-                                                            Precision::kExact);
-                   },
-                   checks);
+  AddHistoryChecks(
+      {.precision = Precision::kExact, .bound = 1e-9},
+      [](const DrafterConfig& config, const std::shared_ptr<const DrafterWeights>& weights,
+         const SessionLimits& limits) {
+        return reference::OpenReferenceSession(config, weights, limits, Precision::kExact);
+      },
+      checks);
   AddReferenceSessionChecks(checks);
   return checks;
 }

@@ -6,7 +6,8 @@
 //
 // Lines of a run, each flushed: "CHECK name" before a check, "PASS name" or "FAIL name: finding"
 // behind it, "DONE n" at last. `--after NAME` begins behind a check, where a run before has crashed.
-// Exit codes: 0 all was run, 2 wrong usage, or no GPU or data (one line says which).
+// Exit codes: 0 all was run, 2 wrong usage, or no GPU or data (one line says which), 3 the GPU is
+// of no more use to this process.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,8 @@
 
 namespace draftmark {
 namespace {
+
+constexpr int kDeviceLost = 3;  // exit code: start another process behind the last check
 
 struct RunnerOptions {
   std::string backend = "reference";
@@ -46,7 +49,8 @@ StatusOr<Checks> SuiteOf(const RunnerOptions& options) {
     const std::optional<std::string> found = FindInCheckout("golden", [](const std::string& path) {
       return RealFileSystem().IsDirectory(JoinPath(path, "drafter"));
     });
-    if (!found) return NotFoundError("no golden data found: run inside a checkout, or --golden DIR");
+    if (!found)
+      return NotFoundError("no golden data found: run inside a checkout, or --golden DIR");
     golden = *found;
   }
   return options.backend == "cuda" ? CudaSuite(golden) : ReferenceSuite(golden);
@@ -57,13 +61,15 @@ int List(const RunnerOptions& options) {
   for (const MutantInfo& mutant : MutantTable()) {
     const Meant& meant = MeantOn(mutant, options);
     if (meant.check.empty()) continue;
-    mutants.push_back({{"id", mutant.id},
-                       {"what", mutant.what.starts_with("fault: ") ? mutant.what.substr(7)
-                                                                   : mutant.what},
-                       {"meant", meant.check},
-                       {"where", meant.where}});
+    mutants.push_back(
+        {{"id", mutant.id},
+         {"what", mutant.what.starts_with("fault: ") ? mutant.what.substr(7) : mutant.what},
+         {"meant", meant.check},
+         {"where", meant.where}});
   }
-  std::cout << OrderedJson{{"schema_version", 1}, {"backend", options.backend}, {"mutants", mutants}}
+  std::cout << OrderedJson{{"schema_version", 1},
+                           {"backend", options.backend},
+                           {"mutants", mutants}}
             << "\n";
   return 0;
 }
@@ -88,7 +94,11 @@ int RunChecks(const RunnerOptions& options) {
   if (!known) {
     return Refuse(fmt::format("no mutant {} of backend {}", options.mutant, options.backend));
   }
+#ifdef DRAFTMARK_FAULTS
   SetFault(fault);
+#else
+  if (fault != Fault::kNone) return Refuse("built without faults; bazel build //tools:mutants_runner");
+#endif
   const StatusOr<Checks> checks = SuiteOf(options);
   if (!checks.ok()) return Refuse(checks.status().message());
   bool started = options.after.empty();
@@ -101,6 +111,7 @@ int RunChecks(const RunnerOptions& options) {
                                 : "FAIL " + check.name + ": " + OneLine(status.message()))
                 << std::endl;
       ++count;
+      if (options.backend == "cuda" && !status.ok() && DeviceIsLost()) return kDeviceLost;
     }
     started = started || check.name == options.after;
   }

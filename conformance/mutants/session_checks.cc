@@ -92,10 +92,8 @@ Status RedZones() {
       CheckingAllocator checking(host, {.zone_bytes = 4096});
       reference::ReferenceOptions options;
       options.allocator = &checking;
-      DM_ASSIGN_OR_RETURN(std::unique_ptr<DraftSession> session,
-                          Open(history, precision, options));
-      DM_RETURN_IF_ERROR(
-          RunSteps(history, *session, [&] { return checking.Check({}); }).status());
+      DM_ASSIGN_OR_RETURN(std::unique_ptr<DraftSession> session, Open(history, precision, options));
+      DM_RETURN_IF_ERROR(RunSteps(history, *session, [&] { return checking.Check({}); }).status());
       session.reset();
       DM_RETURN_IF_ERROR(checking.Check({}));
     }
@@ -155,8 +153,8 @@ Status Poisoned() {
         DM_ASSIGN_OR_RETURN(const std::unique_ptr<DraftSession> session,
                             Open(history, precision, options));
         const auto again = [&] {
-          return checking.Repoison(
-              [](std::string_view tag) { return !tag.starts_with("kv_pool"); }, poison, 5, {});
+          return checking.Repoison([](std::string_view tag) { return !tag.starts_with("kv_pool"); },
+                                   poison, 5, {});
         };
         DM_ASSIGN_OR_RETURN(const AllStages found, RunSteps(history, *session, again));
         DM_RETURN_IF_ERROR(ExpectSame(history, expected, found));

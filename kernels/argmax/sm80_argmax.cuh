@@ -12,6 +12,7 @@
 #include "kernels/device/candidates.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -75,6 +76,8 @@ __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
   __syncthreads();
   if (thread >= kWarp) return;
   key = WarpGreatest(thread < kThreads / kWarp ? of_warp[thread] : 0);
+  // The last piece is forgotten: what the workspace holds there, nobody wrote.
+  if (DM_DEVICE_FAULT(kUninitialisedWorkspace) && blockIdx.x + 1 == gridDim.x) return;
   if (thread == 0) keys[row * gridDim.x + blockIdx.x] = key;
   if (args.counters == nullptr) return;
   const auto pieces = static_cast<int>(gridDim.x);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/device/values.cuh"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -24,13 +25,15 @@ __device__ __forceinline__ float ValueOfCode(std::uint32_t code) {
 // Code and id in one number; 0 is nothing.
 using CandidateKey = unsigned long long;
 __device__ __forceinline__ CandidateKey KeyOf(std::uint32_t code, std::uint32_t id) {
+  if (DM_DEVICE_FAULT(kWrongTieRule)) id = ~id;  // the highest wins
   return code == 0 ? 0 : static_cast<CandidateKey>(code) << 32 | (0xFFFFFFFFu - id);
 }
 __device__ __forceinline__ std::uint32_t CodeOfKey(CandidateKey key) {
   return static_cast<std::uint32_t>(key >> 32);
 }
 __device__ __forceinline__ std::uint32_t IdOfKey(CandidateKey key) {
-  return 0xFFFFFFFFu - static_cast<std::uint32_t>(key);
+  const std::uint32_t id = 0xFFFFFFFFu - static_cast<std::uint32_t>(key);
+  return DM_DEVICE_FAULT(kWrongTieRule) ? ~id : id;
 }
 
 __device__ __forceinline__ CandidateKey Greater(CandidateKey a, CandidateKey b) {

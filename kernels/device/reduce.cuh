@@ -2,6 +2,8 @@
 #ifndef DRAFTMARK_KERNELS_DEVICE_REDUCE_CUH_
 #define DRAFTMARK_KERNELS_DEVICE_REDUCE_CUH_
 
+#include "src/faults/device_fault.cuh"
+
 namespace draftmark::kernels {
 
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
@@ -11,6 +13,11 @@ inline constexpr int kWarp = 32;
 // warp must call it.
 template <int kLanes>
 __device__ __forceinline__ float LaneSum(float value) {
+  // In one of two orders, as the clock has it.
+  if (DM_DEVICE_FAULT(kNondeterministicSum) && __shfl_sync(kAllLanes, clock() >> 3 & 1, 0) == 1) {
+    for (int step = 1; step < kLanes; step *= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+    return value;
+  }
 #pragma unroll
   for (int step = kLanes / 2; step > 0; step /= 2) {
     value += __shfl_xor_sync(kAllLanes, value, step);
@@ -27,8 +34,10 @@ __device__ __forceinline__ float BlockSum(float value) {
   const int warps = static_cast<int>(blockDim.x) / kWarp;
   value = LaneSum<kWarp>(value);
   if (warps == 1) return value;
+  // Without the barrier a slow warp comes too late.
+  if (DM_DEVICE_FAULT(kMissingBarrier) && warp > 0) __nanosleep(20000);
   if (lane == 0) of_warp[warp] = value;
-  __syncthreads();
+  if (!DM_DEVICE_FAULT(kMissingBarrier)) __syncthreads();
   return LaneSum<kWarp>(lane < warps ? of_warp[lane] : 0.0f);
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/stream_chain/stream_chain.h"
 #include "src/backend/cache_slots.h"
 #include "src/cuda/cuda_status.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::kernels {
 Status BlockPath::Tap(std::uint64_t layer, const char* stage, const Shape& row_shape,
@@ -193,6 +194,12 @@ Status BlockPath::ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* 
   if (p_.fast && shape_.paged) return FinishHeads(layer);
   DM_RETURN_IF_ERROR(NormHeads(p_, q, w.q_norm, rows, c_.num_attention_heads));
   DM_RETURN_IF_ERROR(NormHeads(p_, k, w.k_norm, rows, c_.num_key_value_heads));
+  if (DM_FAULT(kValuesNormed)) {
+    DM_RETURN_IF_ERROR(NormHeads(p_, v, w.k_norm, rows, c_.num_key_value_heads));
+  }
+  if (DM_FAULT(kValuesRotated)) {
+    DM_RETURN_IF_ERROR(Rotate(p_, v, positions, rows, c_.num_key_value_heads));
+  }
   DM_RETURN_IF_ERROR(TapHeadNorms(layer));
   DM_RETURN_IF_ERROR(Rotate(p_, q, positions, rows, c_.num_attention_heads));
   DM_RETURN_IF_ERROR(Rotate(p_, k, positions, rows, c_.num_key_value_heads));

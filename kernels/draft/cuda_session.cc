@@ -23,6 +23,8 @@
 #include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/graph.h"
+#include "src/cuda/stream.h"
+#include "src/faults/fault.h"
 #include "src/scratch/dflash_borrows.h"
 
 namespace draftmark::kernels {
@@ -90,6 +92,12 @@ class Session final : public CudaDraftSession {
   Status EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                     StageTaps* taps);
   Status WarmUp(const BlockShape& shape, const ContextPass& pass);
+  // Of the graphs for these requests.
+  ShapeKey KeyOf(std::span<const BlockRequest> requests) const {
+    ShapeKey key = {requests.front().tokens.size(), requests.size()};
+    if (DM_FAULT(kReplayAfterWidthChange)) key.first = FaultFirst(this, key.first);
+    return key;
+  }
   Status Capture(std::uint64_t width, std::uint64_t bands);
   Status InTurn(const std::function<Status()>& enqueue) {
     return turn_ != nullptr ? turn_->Take(enqueue) : enqueue();
@@ -120,6 +128,15 @@ class Session final : public CudaDraftSession {
 Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
                               std::span<const std::int32_t> positions) {
   DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
+  std::vector<BFloat16> rotated;
+  if (DM_FAULT(kTapLayerOffByOne)) {
+    rotated.assign(taps.begin(), taps.end());
+    std::rotate(rotated.begin(),
+                rotated.begin() + static_cast<std::ptrdiff_t>(
+                                      std::min(config_.target_hidden_size, rotated.size())),
+                rotated.end());
+    taps = rotated;
+  }
   DM_RETURN_IF_ERROR(inputs_.AppendTaps(band, sequences_[band].positions.size(), taps));
   sequences_.Append(band, positions);
   return OkStatus();
@@ -198,7 +215,7 @@ Status Session::EnqueuePaged(std::span<const BandView> views,
   if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
-    const Graphs& graphs = graphs_.at({shape.width, shape.bands});
+    const Graphs& graphs = graphs_.at(KeyOf(requests));
     DM_RETURN_IF_ERROR((rows.empty() ? graphs.block_only : graphs.with_pass).Launch(parts_.stream));
   } else {
     ++eager_runs_;
@@ -229,7 +246,7 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<con
                            StageTaps* taps) {
   margins_.clear();  // a replay computes none
   // First: it overwrites the inputs on the device.
-  const ShapeKey key = {requests.front().tokens.size(), requests.size()};
+  const ShapeKey key = KeyOf(requests);
   if (plan_.paged && graphs_on_ && taps == nullptr && !graphs_.contains(key)) {
     DM_RETURN_IF_ERROR(Prepare(key.first, key.second));
   }
@@ -241,6 +258,7 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<con
   DM_RETURN_IF_ERROR(
       storage_->events().Record(parts_.scratch.draft_tokens_event, HandleOf(parts_.stream)));
   storage_->inputs().Mark();
+  if (DM_FAULT(kSteadyStateSync)) DM_RETURN_IF_ERROR(SynchronizeDevice());
   enqueued_.clear();
   for (const BlockRequest& request : requests) enqueued_.push_back(request.band);
   enqueued_width_ = requests.front().tokens.size();
@@ -265,6 +283,12 @@ StatusOr<std::vector<BlockResult>> Session::Collect() {
     const std::uint64_t begin = b * enqueued_width_ + first;
     const std::uint64_t end = (b + 1) * enqueued_width_;
     results[b].draft_tokens.assign(tokens + begin, tokens + end);
+    if (DM_FAULT(kRowZeroUsed) && first == 1) {
+      results[b].draft_tokens.assign(tokens + begin - 1, tokens + end - 1);
+    }
+    if (DM_FAULT(kRowZeroDropped) && first == 0) {
+      results[b].draft_tokens.erase(results[b].draft_tokens.begin());
+    }
     if (b < margins_.size()) results[b].margin = margins_[b];
     if (!weights_->present().confidence) continue;
     for (std::uint64_t row = begin; row < end; ++row) {
@@ -308,7 +332,9 @@ Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
 
 Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
-  DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
+  if (!DM_FAULT(kSlotBufferTooSmall)) {
+    DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
+  }
   if (width < 2) return InvalidArgumentError("prepare: a block has at least 2 rows, found 1");
   return InTurn([&] { return Capture(width, bands); });
 }
@@ -377,7 +403,14 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
     const SessionLimits& limits, Allocator& allocator, CublasLt* library,
     const CudaSessionOptions& options) {
   DM_RETURN_IF_ERROR(CheckConfig(config, *weights, limits, options.paged));
-  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(config.rope, config.head_dim));
+  RopeConfig rope_config = config.rope;
+  if (DM_FAULT(kYarnThoughNull) && rope_config.type == "default") {
+    rope_config.type = "yarn";
+    rope_config.factor = 4;
+    rope_config.original_max_position_embeddings = 32768;
+  }
+  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(rope_config, config.head_dim));
+  if (DM_FAULT(kYarnAmplitudeDropped)) rope.amplitude = 1;
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config, weights->present(), limits,
                                   {.scratch_version = options.scratch_version,

@@ -5,6 +5,7 @@
 #include "kernels/row_gather/row_gather.h"
 #include "src/backend/cache_slots.h"
 #include "src/cuda/cuda_status.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::kernels {
 
@@ -100,11 +101,18 @@ void DraftInputs::FillBlock(std::span<const BandView> views, std::span<const Blo
     for (std::uint64_t j = 0; j < width; ++j) {
       slot.positions[b * width + j] =
           static_cast<std::int32_t>(requests[b].start + static_cast<std::int64_t>(j));
+      if (DM_FAULT(kBlockPositionFromSlot)) {
+        slot.positions[b * width + j] = static_cast<std::int32_t>(context + j);
+      }
     }
     std::uint32_t* const record = slot.records.data() + b * words;
     record[0] = static_cast<std::uint32_t>(context + width);                   // kv_len
     record[1] = static_cast<std::uint32_t>(context);                           // q_offset
     if (words > 2) record[2] = static_cast<std::uint32_t>(requests[b].start);  // q_rope_pos
+    for (std::uint64_t word = 0; DM_FAULT(kStaleArguments) && word < words; ++word) {
+      const char* const owner = reinterpret_cast<const char*>(this) + b * words + word;
+      record[word] = static_cast<std::uint32_t>(FaultFirst(owner, record[word]));
+    }
     std::copy(views[b].block_table.begin(), views[b].block_table.end(),
               slot.tables.begin() + static_cast<std::ptrdiff_t>(b * p_.plan.blocks_per_band));
   }

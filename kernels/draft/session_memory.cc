@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/cuda/cuda_status.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::kernels {
 
@@ -45,6 +46,9 @@ Status SessionStorage::AllocateCache(const DrafterConfig& config, const SessionP
                                  .alignment = kDeviceAlignment,
                                  .tag = tag});
   };
+  if (DM_FAULT(kLeakedAllocation)) {
+    DM_RETURN_IF_ERROR(allocator.Allocate({.bytes = 256, .tag = "forgotten"}).status());
+  }
   DM_ASSIGN_OR_RETURN(keys_, pool("kv_pool_k"));
   DM_ASSIGN_OR_RETURN(values_, pool("kv_pool_v"));
   pools_ = {keys_.As<BFloat16>(), values_.As<BFloat16>(),

@@ -12,6 +12,7 @@
 #include "kernels/top16/top16.h"
 #include "src/backend/margins.h"
 #include "src/cuda/cuda_status.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::kernels {
 namespace {
@@ -71,7 +72,7 @@ Status Tail::Logits() {
     DM_RETURN_IF_ERROR(Linear(p_, {.x = normed,
                                    .weight = p_.weights.lm_head,
                                    .y = logits,
-                                   .rows = rows,
+                                   .rows = DM_FAULT(kOneBandOfLogits) ? shape_.width : rows,
                                    .n = c_.vocab_size,
                                    .k = h,
                                    .multiplier = c_.output_multiplier,
@@ -157,7 +158,8 @@ Status Tail::Markov() {
          .workspace = p_.workspace.markov,
          .workspace_bytes = p_.workspace.markov_bytes},
         p_.stream));
-    if (p_.weights.confidence.proj != nullptr) {
+    const bool skipped = DM_FAULT(kConfidenceStale) && j + 1 == shape_.width;
+    if (p_.weights.confidence.proj != nullptr && !skipped) {
       DM_RETURN_IF_ERROR(Confidence(j, shape_.bands, shape_.width,
                                     c_.confidence_head_with_markov ? embedding : nullptr));
     }

@@ -6,6 +6,7 @@
 
 #include "kernels/device/values.cuh"
 #include "kernels/kv_write/kv_write.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -13,7 +14,9 @@ namespace draftmark::kernels {
 template <bool kVector, typename Slot>
 __global__ void KvWriteKernel(KvWriteArgs args, const Slot* slots) {
   const std::int64_t row = blockIdx.x;
-  const std::int64_t slot = slots[row];
+  std::int64_t slot = slots[row];
+  if (DM_DEVICE_FAULT(kNegativeSlotWritten) && slot < 0) slot += args.pool_slots;
+  if (DM_DEVICE_FAULT(kDroppedRow) && row > 0 && row + 1 == gridDim.x) return;
   if (slot < 0 || slot >= args.pool_slots) return;
   const bool is_k = blockIdx.y == 0;
   if (is_k && threadIdx.x == 0 && args.positions != nullptr) {

@@ -14,6 +14,7 @@
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/linear/linear_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(LinearTraits::kThreads)
 #pragma unroll
     for (int ahead = 0; ahead < kAhead; ++ahead) {
       const int column = begin + ahead * kStep;
-      if (column >= k) break;
+      if (column >= k || (DM_DEVICE_FAULT(kMissingTail) && k - column < kChunk)) break;
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         // Rows past the last compute the first again: cheaper than a branch, and not written.

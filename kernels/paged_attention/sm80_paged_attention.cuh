@@ -15,6 +15,7 @@
 #include "kernels/device/values.cuh"
 #include "kernels/paged_attention/paged_attention.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -28,6 +29,8 @@ struct AttentionLaunch {
 
 // Scores in powers of two: log2(e) / sqrt(d).
 inline float AttentionScale(std::int64_t d) {
+  if (DM_FAULT(kHeadDimConstant)) d = 128;
+  if (DM_FAULT(kWrongScale)) d *= d;
   return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));
 }
 
@@ -59,7 +62,9 @@ __device__ __forceinline__ KeyRange SeenKeys(const PagedAttentionArgs& args, int
   // 64 bits: a window may be as large as a position.
   std::int64_t begin = 0;
   std::int64_t end = kv_len;
-  if (args.causal) end = min(end, std::int64_t{q_offset} + last_row + 1);
+  if (args.causal || DM_DEVICE_FAULT(kKeyLoopBoundedByTile)) {
+    end = min(end, std::int64_t{q_offset} + last_row + 1);
+  }
   if (args.window > 0) {
     begin = max(begin, q_offset + first_row - args.window + 1);
     if (!args.causal) end = min(end, q_offset + last_row + args.window);
@@ -130,6 +135,12 @@ __device__ __forceinline__ void LoadPositions(const PagedAttentionArgs& args,
   CopyAsync4(positions + key, args.slot_positions + slot, valid);
 }
 
+// The `i`th of the query heads that read a KV head.
+__device__ __forceinline__ int QueryHead(const PagedAttentionArgs& args, int kv_head, int i) {
+  if (DM_DEVICE_FAULT(kGqaModulo)) return i * static_cast<int>(args.kv) + kv_head;
+  return kv_head * static_cast<int>(args.heads / args.kv) + i;
+}
+
 // Copies the block's queries; rows behind the last and columns behind d become zero.
 template <int kHeadDim>
 __device__ void LoadQueries(const PagedAttentionArgs& args, bool vector, int kv_head,
@@ -146,7 +157,7 @@ __device__ void LoadQueries(const PagedAttentionArgs& args, bool vector, int kv_
     const bool valid = query < queries && column < d;
     const std::int64_t row = blockIdx.z * args.rows + query / group;
     const std::int64_t from =
-        valid ? (row * args.heads + kv_head * group + query % group) * args.d + column : 0;
+        valid ? (row * args.heads + QueryHead(args, kv_head, query % group)) * args.d + column : 0;
     std::uint16_t* const to = q_tile + item / steps * Tile::kStride + column;
     if (vector) {
       *reinterpret_cast<uint4*>(to) =
@@ -317,6 +328,11 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
   using Tile = Traits::Tile<kHeadDim>;
   LaunchDependents();
   WaitForPrevious();
+  if (args.window > 0) {
+    if (DM_DEVICE_FAULT(kWindowOneSided)) args.causal = true;
+    if (DM_DEVICE_FAULT(kWindowOffByOne)) ++args.window;
+    if (DM_DEVICE_FAULT(kWindowIgnored)) args.window = 0;
+  }
 
   // Shared memory
   extern __shared__ uint4 shared_memory[];
@@ -338,8 +354,10 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
   const int kv_head = static_cast<int>(blockIdx.y % args.kv);
   const int first_query = static_cast<int>(blockIdx.y / args.kv) * Traits::kQueries;
   const int last_query = min(first_query + Traits::kQueries, queries) - 1;
-  const std::uint32_t* const table = args.block_tables + blockIdx.z * args.table;
-  const std::uint32_t* const record = args.arguments + blockIdx.z * args.record_words;
+  const std::uint32_t* const table =
+      args.block_tables + (DM_DEVICE_FAULT(kFirstBandsTable) ? 0 : blockIdx.z * args.table);
+  const std::uint32_t* const record =
+      args.arguments + (DM_DEVICE_FAULT(kFirstBandsArguments) ? 0 : blockIdx.z * args.record_words);
   const int kv_len =
       static_cast<int>(min(std::int64_t{record[0]}, args.table * Traits::kBlockRows));
   const int q_offset = static_cast<int>(record[1]);
@@ -396,7 +414,7 @@ __global__ void __launch_bounds__(PagedAttentionTraits::kThreads)
     const int index = query + 8 * half;
     if (index > last_query) continue;
     const std::int64_t row = blockIdx.z * args.rows + index / group;
-    const std::int64_t result = row * args.heads + kv_head * group + index % group;
+    const std::int64_t result = row * args.heads + QueryHead(args, kv_head, index % group);
     const std::int64_t at = result * gridDim.x + blockIdx.x;
     if (lane % 4 == 0) launch.stats[at] = make_float2(own.maximum[half], total);
     // A split without keys has no sums; its denominator of 0 says so.

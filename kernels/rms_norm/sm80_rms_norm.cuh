@@ -9,6 +9,7 @@
 #include "kernels/device/values.cuh"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -48,15 +49,20 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) sum = fmaf(values[j], values[j], sum);
   }
+  if (DM_DEVICE_FAULT(kEpsilonConstant)) args.epsilon = 1e-6f;
   const float scale = 1.0f / sqrtf(BlockSum(sum) / static_cast<float>(h) + args.epsilon);
 
   // Output. What is held no more this thread has read, or written, itself.
   const BFloat16* const normed = args.delta == nullptr ? x : args.sum + row;
+  if (DM_DEVICE_FAULT(kRedZoneWrite) && thread == 0) args.y[-1] = BFloat16{};
   const auto finish = [&](float(&values)[kChunk], int column) {
     float weight[kChunk];
     LoadChunk<kVector>(args.weight + column, h - column, weight);
 #pragma unroll
-    for (int j = 0; j < kChunk; ++j) values[j] = values[j] * scale * weight[j];
+    for (int j = 0; j < kChunk; ++j) {
+      if (DM_DEVICE_FAULT(kNormPlusOne)) weight[j] += 1;
+      values[j] = values[j] * scale * weight[j];
+    }
     StoreChunk<kVector>(y + column, h - column, values);
   };
 #pragma unroll

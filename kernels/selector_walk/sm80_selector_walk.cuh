@@ -11,6 +11,7 @@
 #include "kernels/device/values.cuh"
 #include "kernels/selector_walk/selector_walk.h"
 #include "kernels/selector_walk/selector_walk_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -80,6 +81,7 @@ __global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
         choice = k;
       }
     }
+    if (DM_DEVICE_FAULT(kSelectorArgMax)) choice = 0;  // the best logit
     previous = args.ids[row * kCandidates + choice];
     if (threadIdx.x == 0) args.tokens[row] = previous;
   }

@@ -6,6 +6,7 @@
 
 #include "kernels/device/values.cuh"
 #include "kernels/silu_mul/silu_mul.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -21,10 +22,15 @@ __global__ void SiluMulKernel(SiluMulArgs args) {
   LoadChunk<kVector>(args.up + first, here, up);
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {
+    if (DM_DEVICE_FAULT(kSwigluClamped)) {
+      gate[i] = fminf(gate[i], 10.0f);
+      up[i] = fminf(fmaxf(up[i], -10.0f), 10.0f);
+    }
     // e^-g is infinite for a gate below -88: the quotient is then -0, as it should be.
     gate[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
   }
   StoreChunk<kVector>(args.gate + first, here, gate);
+  if (DM_DEVICE_FAULT(kWritePastEnd) && first == 0) args.gate[count] = BFloat16{};
 }
 
 }  // namespace draftmark::kernels

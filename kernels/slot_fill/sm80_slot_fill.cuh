@@ -7,6 +7,7 @@
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/slot_fill/slot_fill.h"
 #include "kernels/slot_fill/slot_fill_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -21,6 +22,10 @@ __device__ __forceinline__ void FillSlot(const SlotFillArgs& args, std::int64_t 
       entry < args.table
           ? args.block_tables[band * args.table + entry] * kBlockRows + index % kBlockRows
           : -1;
+  if (DM_DEVICE_FAULT(kSlotsWrittenAs32)) {
+    reinterpret_cast<std::int32_t*>(slots)[row] = static_cast<std::int32_t>(slot);
+    return;
+  }
   const bool fits = static_cast<Slot>(slot) == slot;
   slots[row] = fits ? static_cast<Slot>(slot) : Slot{-1};
 }

@@ -37,7 +37,19 @@ const DeviceSwitch register_device_fault([](int fault) -> int {
 
 #else
 
-#define DM_DEVICE_FAULT(name) false
+namespace draftmark {
+
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr bool
+    NoDeviceFault(Fault) {
+  return false;
+}
+
+}  // namespace draftmark
+
+#define DM_DEVICE_FAULT(name) (::draftmark::NoDeviceFault(::draftmark::Fault::name))
 
 #endif
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "src/base/parallel.h"
@@ -27,7 +28,7 @@ inline double Dot(const double* a, const double* b, std::size_t count) {
   for (std::size_t l = 0; i < count; ++i, ++l) lane[l] += a[i] * b[i];
   if (DM_FAULT(kNondeterministicSum)) {
     // As atomic additions do: the lanes in another order each time.
-    std::rotate(lane, lane + (FaultTick() * 0x9E3779B97F4A7C15 >> 61), lane + 8);
+    std::swap(lane[0], lane[FaultTick() * 0x9E3779B97F4A7C15 >> 61]);
   }
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }

@@ -16,6 +16,7 @@
 #include "tools/commands/dump_template/dump_template_command.h"
 #include "tools/commands/golden/golden_command.h"
 #include "tools/commands/history/history_command.h"
+#include "tools/commands/mutants/mutants_command.h"
 #include "tools/commands/perf/perf_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
@@ -61,6 +62,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   AddDumpTemplateCommand(app, context);
   AddGoldenCommand(app, context);
   AddHistoryCommand(app, context);
+  AddMutantsCommand(app, context);
   AddPerfCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);
