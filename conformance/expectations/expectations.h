@@ -23,6 +23,11 @@
 // another layer; the kind of failure is always fixed. For both, a pass is an unexpected pass: the
 // entry has to go. A signature reads "WHERE: WHAT" (CaseReport::Signature for drafter cases).
 //
+// A file of a GPU architecture may say why no build has code for it (architectures.h):
+//
+//   [architecture]
+//   not_built = "BF16 tensor cores begin with sm_80"
+//
 // Entries must not overlap: no case may fall under two of them in the same precision and backend.
 // An entry that matches no case is stale; that shows only in a run of the whole set.
 #ifndef DRAFTMARK_CONFORMANCE_EXPECTATIONS_EXPECTATIONS_H_
@@ -99,6 +104,8 @@ class Expectations {
                                      FileSystem& file_system = RealFileSystem());
 
   const std::vector<Expectation>& entries() const { return entries_; }
+  // Why no build has code for the file's architecture; empty where one may.
+  const std::string& not_built() const { return not_built_; }
   Verdict Judge(const CaseRun& run, const Clock& clock) const;
   // After a run of the whole set: INVALID_ARGUMENT names the first entry that matched none of
   // `runs`, although its filters admit one of them.
@@ -110,6 +117,7 @@ class Expectations {
 
  private:
   std::string source_;
+  std::string not_built_;
   std::vector<Expectation> entries_;
 };
 

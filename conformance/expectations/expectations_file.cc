@@ -235,7 +235,7 @@ StatusOr<Expectations> Expectations::Parse(std::string_view text, const std::str
   }
   const toml::table& root = parsed.table();
   Table t(root, source, "");
-  t.OnlyKeys({"schema_version", "expectation"});
+  t.OnlyKeys({"schema_version", "architecture", "expectation"});
   const toml::node* const version = t.Required("schema_version", "1");
   if (version != nullptr && version->value_exact<std::int64_t>() != kSchemaVersion) {
     t.Fail(*version, "schema_version", "1");
@@ -244,9 +244,19 @@ StatusOr<Expectations> Expectations::Parse(std::string_view text, const std::str
   if (list != nullptr && !list->is_array_of_tables()) {
     t.Fail(*list, "expectation", "[[expectation]] tables");
   }
+  const toml::node* const architecture = root.get("architecture");
+  if (architecture != nullptr && !architecture->is_table()) {
+    t.Fail(*architecture, "architecture", "an [architecture] table");
+  }
   DM_RETURN_IF_ERROR(t.status());
   Expectations result;
   result.source_ = source;
+  if (architecture != nullptr) {
+    Table about(*architecture->as_table(), source, "architecture");
+    about.OnlyKeys({"not_built"});
+    result.not_built_ = about.Text("not_built");
+    DM_RETURN_IF_ERROR(about.status());
+  }
   if (list == nullptr) return result;
   for (const toml::node& node : *list->as_array()) {
     DM_ASSIGN_OR_RETURN(Expectation entry,

@@ -18,7 +18,12 @@ def _gpu_bundle_impl(ctx):
     contents = {}  # path in the bundle -> (mode, file)
     listing = []
     draftmark = ctx.attr.draftmark[DefaultInfo].files_to_run.executable
-    for kind, targets in [("tool", [ctx.attr.draftmark]), ("test", ctx.attr.tests), ("bench", ctx.attr.benchmarks)]:
+    for kind, targets in [
+        ("tool", [ctx.attr.draftmark]),
+        ("other", ctx.attr.others),
+        ("test", ctx.attr.tests),
+        ("bench", ctx.attr.benchmarks),
+    ]:
         for target in targets:
             program = target[DefaultInfo].files_to_run.executable
             contents["bin/" + program.short_path] = ("program", program)
@@ -66,6 +71,7 @@ _gpu_bundle = rule(
     attrs = {
         "benchmarks": attr.label_list(doc = "Google Benchmark programs."),
         "draftmark": attr.label(mandatory = True),
+        "others": attr.label_list(doc = "Programs that `draftmark` starts, which `run` does not."),
         "tests": attr.label_list(doc = "GoogleTest programs, run in this order."),
         "_archs": attr.label(default = "//tools/cuda:archs"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),

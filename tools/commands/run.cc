@@ -7,6 +7,7 @@
 #include <string>
 
 #include "src/cases/generated_data.h"
+#include "tools/commands/architectures/architectures_command.h"
 #include "tools/commands/bench/bench_command.h"
 #include "tools/commands/command.h"
 #include "tools/commands/config/config_command.h"
@@ -54,6 +55,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
                                                 kGeneratorVersion, kCompiler, __VERSION__));
   app.require_subcommand(1);
   // The list of subcommands: each lives in its own folder.
+  AddArchitecturesCommand(app, context);
   AddBenchCommand(app, context);
   AddConfigCommand(app, context);
   AddDashboardCommand(app, context);

@@ -15,6 +15,33 @@ bool_flag = rule(implementation = _setting_impl, build_setting = config.bool(fla
 bool_setting = rule(implementation = _setting_impl, build_setting = config.bool(flag = False))
 string_list_flag = rule(implementation = _setting_impl, build_setting = config.string_list(flag = True))
 
+def _built_archs_impl(ctx):
+    header = ctx.actions.declare_file(ctx.label.name + ".h")
+    archs = ctx.attr._archs[SettingInfo].value if ctx.attr.have_cuda else []
+    ctx.actions.write(header, """// Generated: what the kernels of this build are compiled for (//tools/cuda:archs); empty without CUDA.
+#ifndef DRAFTMARK_TOOLS_CUDA_BUILT_ARCHS_H_
+#define DRAFTMARK_TOOLS_CUDA_BUILT_ARCHS_H_
+
+#include <string_view>
+
+namespace draftmark {{
+
+inline constexpr std::string_view kBuiltArchs = "{}";
+
+}}  // namespace draftmark
+
+#endif  // DRAFTMARK_TOOLS_CUDA_BUILT_ARCHS_H_
+""".format(",".join(archs)))
+    return [DefaultInfo(files = depset([header]))]
+
+built_archs = rule(
+    implementation = _built_archs_impl,
+    attrs = {
+        "have_cuda": attr.bool(mandatory = True),
+        "_archs": attr.label(default = "//tools/cuda:archs"),
+    },
+)
+
 def _arch_flags(archs):
     """-gencode flags; sm_90a gives machine code, compute_90a gives PTX."""
     flags = []

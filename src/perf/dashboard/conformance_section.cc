@@ -40,7 +40,13 @@ std::string Cell(const MatrixCell& cell) {
     case CellState::kNeverRun:
       break;
   }
-  return "<td class=c-never>○ never run" + detail;
+  // The states of conformance/expectations/architectures.h, behind which a colon stands.
+  const std::size_t colon = cell.detail.find(": ");
+  if (colon == std::string::npos) return "<td class=c-never>○ never run" + detail;
+  const std::string state = cell.detail.substr(0, colon);
+  return fmt::format("<td class=c-never>○ {}<br><small>{}</small>",
+                     HtmlText(state == "run" ? "run, not in this history" : state),
+                     HtmlText(cell.detail.substr(colon + 2)));
 }
 
 }  // namespace
@@ -69,8 +75,10 @@ std::string ConformanceSection(const DashboardData& data) {
   }
   return Section(
       "conformance", "Conformance",
-      "<p class=note>Each operation on each architecture: ✓ passed, ~ waived, ✕ failed, ○ never "
-      "run, with the share of its tolerance that the worst case used (100 % is the bound).</p>"
+      "<p class=note>Each operation on each architecture: ✓ passed, ~ waived, ✕ failed, ○ no run "
+      "in "
+      "this history (compiled, or never run and why), with the share of its tolerance that the "
+      "worst case used (100 % is the bound).</p>"
       "<div class=scroll tabindex=0 role=region aria-label=\"Conformance matrix\"><table "
       "class=\"matrix filtered\"><thead>" +
           head + "</thead><tbody>" + rows + "</tbody></table></div>");

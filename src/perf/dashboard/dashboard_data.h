@@ -115,7 +115,9 @@ struct MatrixCell {
   CellState state = CellState::kNeverRun;
   std::size_t cases = 0;                  // that were judged
   std::optional<double> used_share = {};  // of the tolerance, worst case; 1 is the bound
-  std::string detail = {};                // of a waiver or failure: reason, owner, last day, link
+  // Of a waiver or failure: reason, owner, last day, link. Of kNeverRun: what is known beside the
+  // history, "run: ...", "compiled: ..." or "never run: ..."; may be empty.
+  std::string detail = {};
 };
 
 // A/A comparisons of one testbed over the time that the history holds.

@@ -100,7 +100,7 @@ Suite ConformanceSuite(const DashboardData& data) {
         suite.Skip(name, "waived: " + cell.detail);
         break;
       case CellState::kNeverRun:
-        suite.Skip(name, "never run");
+        suite.Skip(name, cell.detail.empty() ? "never run" : cell.detail);
         break;
       case CellState::kFailed:
         suite.Fail(name, cell.detail, "");

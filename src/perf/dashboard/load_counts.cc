@@ -124,7 +124,10 @@ Status LoadConformance(LoadState& state) {
   for (const std::string& operation : operations) {
     for (const std::string& architecture : architectures) {
       const auto [at, is_new] = matrix.try_emplace({operation, architecture});
-      if (is_new) at->second = {.operation = operation, .architecture = architecture};
+      if (!is_new) continue;
+      at->second = {.operation = operation, .architecture = architecture};
+      const auto known = state.options.known.find({operation, architecture});
+      if (known != state.options.known.end()) at->second.detail = known->second;
     }
   }
   for (auto& [key, cell] : matrix) state.data.conformance.push_back(std::move(cell));

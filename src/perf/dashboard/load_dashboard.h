@@ -16,7 +16,9 @@
 #define DRAFTMARK_SRC_PERF_DASHBOARD_LOAD_DASHBOARD_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -32,6 +34,8 @@ struct LoadOptions {
   // What conformance could have run: rows and columns of the matrix, beside those of the history.
   std::vector<std::string> operations = {};     // "op/rms_norm", "draft"
   std::vector<std::string> architectures = {};  // "sm_90"
+  // What is known of fields of which the history has no run, by operation and architecture.
+  std::map<std::pair<std::string, std::string>, std::string> known = {};
 };
 
 StatusOr<DashboardData> LoadDashboard(HistoryReader& reader, const LoadOptions& options);

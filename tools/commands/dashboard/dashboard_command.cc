@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "conformance/expectations/architectures.h"
 #include "src/base/file_system.h"
 #include "src/base/status.h"
 #include "src/operations/registry.h"
@@ -28,8 +29,8 @@
 namespace draftmark {
 namespace {
 
-// What kernels are built for by default (README, "Build"): columns of the conformance matrix.
-const std::vector<std::string> kArchitectures = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
+// Columns of the conformance matrix of a synthetic history.
+const std::vector<std::string> kDemoArchitectures = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
 
 struct DashboardOptions {
   std::string database;
@@ -71,6 +72,21 @@ std::int64_t SecondsOf(std::chrono::year_month_day day) {
       .count();
 }
 
+// Rows and columns beyond those of the history; outside of a checkout nothing is known.
+Status AddKnownArchitectures(LoadOptions& load) {
+  const StatusOr<std::vector<ArchitectureRow>> rows = ReadArchitecturesOfCheckout();
+  if (!rows.ok()) {
+    return rows.status().code() == StatusCode::kNotFound ? OkStatus() : rows.status();
+  }
+  for (const ArchitectureRow& row : *rows) {
+    if (load.architectures.empty() || load.architectures.back() != row.architecture) {
+      load.architectures.push_back(row.architecture);
+    }
+    load.known[{row.operation, row.architecture}] = row.Text();
+  }
+  return OkStatus();
+}
+
 StatusOr<DashboardData> Load(const std::string& database, const std::string& source,
                              const DashboardOptions& options, const Clock& clock) {
   DM_ASSIGN_OR_RETURN(HistoryReader reader, HistoryReader::Open(database));
@@ -80,7 +96,11 @@ StatusOr<DashboardData> Load(const std::string& database, const std::string& sou
     load.operations.push_back(fmt::format("op/{}", operation.name));
   }
   load.operations.push_back("draft");
-  load.architectures = kArchitectures;
+  if (options.demo) {
+    load.architectures = kDemoArchitectures;
+  } else {
+    DM_RETURN_IF_ERROR(AddKnownArchitectures(load));
+  }
   DM_ASSIGN_OR_RETURN(DashboardData data, LoadDashboard(reader, load));
   data.is_demo = options.demo;
   // Synthetic nights and this build's memory on one page would only mislead.
