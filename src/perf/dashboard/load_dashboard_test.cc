@@ -301,7 +301,10 @@ TEST_F(LoadDashboardTest, ConformanceWithWaiversFailuresAndWhatWasNeverRun) {
   run.conformance[2].expires = "2027-03-31";
   run.conformance[3].signature = "norm: bound";
   Add(run);
-  const DashboardData data = Load({.operations = {"op/d"}, .architectures = {"sm_90", "sm_120"}});
+  const DashboardData data = Load({.operations = {"op/d"},
+                                   .architectures = {"sm_90", "sm_120"},
+                                   .known = {{{"op/a", "sm_90"}, "run: elsewhere"},
+                                             {{"op/a", "sm_120"}, "compiled: sm_120a"}}});
   const auto cell = [&](const std::string& operation, const std::string& architecture) {
     for (const MatrixCell& one : data.conformance) {
       if (one.operation == operation && one.architecture == architecture) return one;
@@ -318,6 +321,9 @@ TEST_F(LoadDashboardTest, ConformanceWithWaiversFailuresAndWhatWasNeverRun) {
   EXPECT_THAT(cell("op/c", "sm_90").detail, HasSubstr("op/c/rows=1/bf16: FAIL norm: bound"));
   EXPECT_EQ(cell("op/d", "sm_90").state, CellState::kNeverRun);
   EXPECT_EQ(cell("op/a", "sm_120").state, CellState::kNeverRun);
+  EXPECT_EQ(cell("op/a", "sm_120").detail, "compiled: sm_120a");
+  EXPECT_EQ(cell("op/d", "sm_120").detail, "");
+  EXPECT_EQ(cell("op/a", "sm_90").detail, "");  // the history knows better
 }
 
 TEST_F(LoadDashboardTest, AaAndReleases) {

@@ -106,6 +106,19 @@ TEST(PageTest, ConformanceShowsWhatWasNeverRun) {
   EXPECT_LT(html.find("<th>sm_90"), html.find("<th>sm_120"));
 }
 
+TEST(PageTest, WhatIsKnownBesideTheHistory) {
+  DashboardData data;
+  data.conformance = {
+      {.operation = "op/a", .architecture = "sm_80", .detail = "compiled: this build has code"},
+      {.operation = "op/a", .architecture = "sm_90", .detail = "run: 26 runs in <x>.json"},
+      {.operation = "op/a", .architecture = "sm_75", .detail = "never run: not built: no BF16"}};
+  const std::string html = ConformanceSection(data);
+  EXPECT_THAT(html, HasSubstr("○ compiled<br><small>this build has code</small>"));
+  EXPECT_THAT(html,
+              HasSubstr("○ run, not in this history<br><small>26 runs in &lt;x"));
+  EXPECT_THAT(html, HasSubstr("○ never run<br><small>not built: no BF16</small>"));
+}
+
 TEST(PageTest, AlarmQualityWithItsBound) {
   const std::string html = AaSection(Analysed());
   EXPECT_THAT(html, HasSubstr("<td class=n>3000<td class=n>1<td class=n>0.33<td class=n>1.6<td>✓"));
