@@ -277,6 +277,8 @@ std::string_view FailureKindName(FailureKind kind) {
       return "own choice";
     case FailureKind::kOracleChoice:
       return "oracle choice";
+    case FailureKind::kReplay:
+      return "replay";
   }
   return "";
 }

@@ -41,6 +41,7 @@ enum class FailureKind {
   kOwnStages,         // "own stages": not the one rounding of the run's own earlier stages
   kOwnChoice,         // "own choice": tokens are not what the run's own stages give
   kOracleChoice,      // "oracle choice": not the case's tokens, although float64 is sure of them
+  kReplay,            // "replay": other tokens where nobody watches (a case with `replay`)
 };
 std::string_view FailureKindName(FailureKind kind);  // as quoted above; "" for kNone
 

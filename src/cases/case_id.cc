@@ -55,7 +55,7 @@ std::string CaseId::ToString() const {
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
   switch (room) {
     case Room::kOperation:
-      return fmt::format("op/{}/{}/{}", subject, text, dtype);
+      return fmt::format("op/{}/{}/{}{}{}", subject, text, dtype, data.empty() ? "" : "/", data);
     case Room::kDraft:
       return fmt::format("draft/{}/{}", subject, text);
     case Room::kScratch:
@@ -81,7 +81,8 @@ StatusOr<CaseId> ParseCaseId(std::string_view text) {
     return InvalidArgumentError(
         fmt::format("case id \"{}\": expected op/, draft/ or scratch/ in front", text));
   }
-  if (parts.size() != expected) {
+  const bool with_data = id.room == CaseId::Room::kOperation && parts.size() == expected + 1;
+  if (parts.size() != expected && !with_data) {
     return InvalidArgumentError(
         fmt::format("case id \"{}\": expected {} parts, found {}", text, expected, parts.size()));
   }
@@ -97,6 +98,7 @@ StatusOr<CaseId> ParseCaseId(std::string_view text) {
   if (id.room == CaseId::Room::kScratch) id.system = parts[1];
   id.subject = parts[keys_at - 1];
   if (id.room == CaseId::Room::kOperation) id.dtype = parts[3];
+  if (with_data) id.data = parts[4];
   return id;
 }
 

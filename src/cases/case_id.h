@@ -1,7 +1,7 @@
 // CaseId: the one string that names a test, its golden, its benchmark, its history row, its waiver
 // and its reproduction.
 //
-//   op/<operation>/<key=value,...>/<dtype>        op/rms_norm/rows=16,h=4096/bf16
+//   op/<operation>/<key=value,...>/<dtype>[/<data>]   op/rms_norm/rows=16,h=4096/bf16
 //   draft/<config>/<key=value,...> draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1
 //   scratch/<system>/<config>/<key=value,...>
 //   scratch/dflash_v2/qwen3.8-27b-dflash2/ctx_window=4096,nb=8
@@ -31,6 +31,7 @@ struct CaseId {
   std::string system;   // scratch only: "dflash_v2", "buffer_sizes"
   CaseKeys keys;        // their order is part of the id
   std::string dtype;    // operations only
+  std::string data;     // operations only: "ties"; empty for ordinary data
 
   bool operator==(const CaseId&) const = default;
   std::string ToString() const;

@@ -96,12 +96,13 @@ StatusOr<DrafterCase> DrafterCase::Make(const Json& json, const std::string& dir
   result.directory_ = directory;
   DM_ASSIGN_OR_RETURN(result.generator_, ReadGenerator(root));
   DM_RETURN_IF_ERROR(result.LoadSteps(root));
+  DM_RETURN_IF_ERROR(result.LoadNeighbours(root));
   result.id_.room = CaseId::Room::kDraft;
   result.id_.subject = IdSafe(BaseName(directory));
   result.id_.keys = {{"gamma", result.gamma()},
                      {"ctx", result.largest_context()},
                      {"steps", result.steps_.size()},
-                     {"nb", 1}};
+                     {"nb", 1 + result.neighbours_.size()}};
   return result;
 }
 
@@ -204,12 +205,16 @@ Status DrafterCase::CheckGoldenStage(const std::string& name, std::size_t step,
 }
 
 std::uint64_t DrafterCase::largest_context() const {
-  std::uint64_t context = 0;
   std::uint64_t largest = 0;
-  for (const CaseStep& step : steps_) {
-    context = context - step.drop_front_rows + step.new_context_rows;
-    largest = std::max(largest, context);
-  }
+  const auto look_at = [&](const std::vector<CaseStep>& steps) {
+    std::uint64_t context = 0;
+    for (const CaseStep& step : steps) {
+      context = context - step.drop_front_rows + step.new_context_rows;
+      largest = std::max(largest, context);
+    }
+  };
+  look_at(steps_);
+  for (const std::vector<CaseStep>& steps : neighbours_) look_at(steps);
   return largest;
 }
 

@@ -8,6 +8,15 @@
 // them. Stages are F64, or F32 rounded from it. A step's `kept_context_rows` lists the new context
 // rows that stages with context rows hold, in a long case; their block rows are always there.
 //
+// A generated case may run among others and without anybody watching, as a sequence of an engine does:
+//   "band": 2         the case's sequence is the third of its session
+//   "neighbours": [[{"new_context_rows": 9, "start": 9, "anchor": 4}, {... "rests": true}], ...]
+//                     the steps of the other sequences, which nothing is expected of; in a step
+//                     that rests, or that it does not have, a neighbour proposes nothing
+//   "replay": true    a second session goes through the same steps without a sink, and must choose
+//                     the same tokens
+// and in a step: "reset": true, the sequence leaves and another one joins in its place.
+//
 // It is loaded once, checked as a whole, and never altered; it may be read by several threads.
 #ifndef DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
 #define DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
@@ -39,6 +48,9 @@ struct CaseStep {
   std::vector<std::uint32_t> block_tokens;  // anchor, then mask ids
   // New context rows that the stages hold; absent: all.
   std::optional<std::vector<std::uint64_t>> kept_context_rows;
+  // All rows of the context are dropped, by DraftSession::Reset; drop_front_rows counts them.
+  bool reset = false;
+  bool rests = false;  // a neighbour's: it proposes nothing
 };
 
 struct ExpectedStage {
@@ -69,9 +81,13 @@ class DrafterCase {
   const CaseId& id() const { return id_; }
   const DrafterConfig& config() const { return config_; }
   const std::vector<CaseStep>& steps() const { return steps_; }
+  // The other sequences of the session, in the order of their bands, which leave out band().
+  const std::vector<std::vector<CaseStep>>& neighbours() const { return neighbours_; }
+  std::size_t band() const { return band_; }
+  bool replay() const { return replay_; }
   const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   const std::optional<DataGenerator>& generator() const { return generator_; }
-  // The most context rows that are visible at once.
+  // The most context rows that one sequence sees at once.
   std::uint64_t largest_context() const;
   std::uint64_t gamma() const { return steps_.front().block_tokens.size(); }
 
@@ -93,8 +109,14 @@ class DrafterCase {
                                     SafetensorsFile golden);
   Status LoadCheckpoint(FileSystem& file_system);
   Status LoadSteps(const JsonObject& root);
-  StatusOr<CaseStep> LoadStep(const JsonObject& object, std::size_t index) const;
-  Status LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,
+  Status LoadNeighbours(const JsonObject& root);
+  // `neighbour`: which one, absent for the case's own sequence.
+  StatusOr<std::vector<CaseStep>> LoadSequence(const std::vector<JsonObject>& steps,
+                                               std::optional<std::size_t> neighbour) const;
+  StatusOr<CaseStep> LoadStep(const JsonObject& object, std::size_t index,
+                              std::optional<std::size_t> neighbour) const;
+  Status LoadInputs(const JsonObject& object, std::size_t index,
+                    std::optional<std::size_t> neighbour, std::uint64_t anchor,
                     CaseStep& step) const;
   Status CheckGolden() const;
   Status CheckGoldenStage(const std::string& name, std::size_t step,
@@ -107,6 +129,9 @@ class DrafterCase {
   std::optional<DataGenerator> generator_;
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::vector<CaseStep> steps_;
+  std::vector<std::vector<CaseStep>> neighbours_;
+  std::size_t band_ = 0;
+  bool replay_ = false;
   std::map<std::string, double> torch_errors_;
   std::map<std::string, double> torch_logit_errors_;
 };

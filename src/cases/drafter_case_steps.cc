@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "src/base/counter_hash.h"
 #include "src/base/json.h"
 #include "src/cases/drafter_case.h"
 
@@ -62,25 +63,62 @@ Status DrafterCase::LoadSteps(const JsonObject& root) {
   DM_ASSIGN_OR_RETURN(torch_logit_errors_, ReadNumberMap(root, "torch_bf16_max_abs_logit_error"));
   DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, root.ObjectList("steps"));
   if (steps.empty()) return root.TypeError("steps", "at least one step");
-  std::uint64_t context = 0;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    DM_ASSIGN_OR_RETURN(CaseStep step, LoadStep(steps[s], s));
-    if (step.drop_front_rows > context) {
-      return steps[s].TypeError("drop_front_rows",
-                                fmt::format("at most the {} rows of context so far", context));
+  DM_ASSIGN_OR_RETURN(steps_, LoadSequence(steps, std::nullopt));
+  return OkStatus();
+}
+
+Status DrafterCase::LoadNeighbours(const JsonObject& root) {
+  DM_ASSIGN_OR_RETURN(replay_, root.BoolOr("replay", false));
+  DM_ASSIGN_OR_RETURN(band_, root.U64Or("band", 0));
+  if (const Json* const list = root.Find("neighbours")) {
+    if (!generator_ || !list->is_array()) {
+      return root.TypeError("neighbours", "a list of lists of steps, in a generated case");
     }
-    context = context - step.drop_front_rows + step.new_context_rows;
-    steps_.push_back(std::move(step));
+    for (std::size_t n = 0; n < list->size(); ++n) {
+      const Json wrapped = {{"steps", (*list)[n]}};
+      DM_ASSIGN_OR_RETURN(
+          const JsonObject neighbour,
+          JsonObject::Root(wrapped, root.Where(fmt::format("neighbours[{}]", n))));
+      DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, neighbour.ObjectList("steps"));
+      DM_ASSIGN_OR_RETURN(std::vector<CaseStep> sequence, LoadSequence(steps, n));
+      neighbours_.push_back(std::move(sequence));
+    }
+  }
+  if (band_ > neighbours_.size()) {
+    return root.TypeError(
+        "band", fmt::format("at most the number of neighbours, {}", neighbours_.size()));
   }
   return OkStatus();
 }
 
-StatusOr<CaseStep> DrafterCase::LoadStep(const JsonObject& object, std::size_t index) const {
+StatusOr<std::vector<CaseStep>> DrafterCase::LoadSequence(
+    const std::vector<JsonObject>& steps, std::optional<std::size_t> neighbour) const {
+  std::vector<CaseStep> sequence;
+  std::uint64_t context = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    DM_ASSIGN_OR_RETURN(CaseStep step, LoadStep(steps[s], s, neighbour));
+    if (step.drop_front_rows > (step.reset ? 0 : context)) {
+      return steps[s].TypeError("drop_front_rows",
+                                fmt::format("at most the {} rows of context so far",
+                                            step.reset ? 0 : context));
+    }
+    if (step.reset) step.drop_front_rows = context;
+    context = context - step.drop_front_rows + step.new_context_rows;
+    sequence.push_back(std::move(step));
+  }
+  return sequence;
+}
+
+StatusOr<CaseStep> DrafterCase::LoadStep(const JsonObject& object, std::size_t index,
+                                         std::optional<std::size_t> neighbour) const {
   CaseStep step;
   DM_ASSIGN_OR_RETURN(step.drop_front_rows, object.U64Or("drop_front_rows", 0));
   DM_ASSIGN_OR_RETURN(step.new_context_rows, object.U64("new_context_rows"));
   DM_ASSIGN_OR_RETURN(step.start, object.I64("start"));
   DM_ASSIGN_OR_RETURN(const std::uint64_t anchor, object.U64("anchor"));
+  DM_ASSIGN_OR_RETURN(step.reset, object.BoolOr("reset", false));
+  DM_ASSIGN_OR_RETURN(step.rests, object.BoolOr("rests", false));
+  if (step.rests && !neighbour) return object.TypeError("rests", "a neighbour's step");
   if (step.start < 0 || step.start > INT32_MAX ||
       static_cast<std::uint64_t>(step.start) < step.new_context_rows) {
     return object.TypeError("start", "a 32-bit position not below new_context_rows");
@@ -94,11 +132,12 @@ StatusOr<CaseStep> DrafterCase::LoadStep(const JsonObject& object, std::size_t i
       return object.TypeError("kept_context_rows", "ascending rows below new_context_rows");
     }
   }
-  DM_RETURN_IF_ERROR(LoadInputs(object, index, anchor, step));
+  DM_RETURN_IF_ERROR(LoadInputs(object, index, neighbour, anchor, step));
   return step;
 }
 
-Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index, std::uint64_t anchor,
+Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index,
+                               std::optional<std::size_t> neighbour, std::uint64_t anchor,
                                CaseStep& step) const {
   const std::string inputs = InputPrefix(index);
   if (generator_) {
@@ -106,8 +145,11 @@ Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index, std:
       return object.TypeError(
           "anchor", "a token of the vocabulary, in a config with a mask token and a block size");
     }
+    // Every neighbour has taps of its own.
+    DataGenerator generator = *generator_;
+    if (neighbour) generator.seed += SeedOf(fmt::format("neighbour{}", *neighbour));
     DM_ASSIGN_OR_RETURN(step.target_hidden,
-                        GenerateTaps(config_, *generator_, index, step.new_context_rows));
+                        GenerateTaps(config_, generator, index, step.new_context_rows));
     step.block_tokens.assign(config_.block_size,
                              static_cast<std::uint32_t>(*config_.mask_token_id));
     step.block_tokens[0] = static_cast<std::uint32_t>(anchor);

@@ -121,15 +121,23 @@ StatusOr<std::optional<DataGenerator>> ReadGenerator(const JsonObject& root) {
   DM_ASSIGN_OR_RETURN(generator.seed, object.U64("seed"));
   DM_ASSIGN_OR_RETURN(generator.sinks, object.BoolOr("sinks", false));
   DM_ASSIGN_OR_RETURN(generator.mask_embedding, object.BoolOr("mask_embedding", false));
+  DM_ASSIGN_OR_RETURN(generator.tap_scale, object.NumberOr("tap_scale", generator.tap_scale));
+  // Taps are BF16; above it nothing could be summed up in FP32.
+  constexpr double kLargestScale = 0x1p100;
+  if (!(generator.tap_scale > 0 && generator.tap_scale <= kLargestScale)) {
+    return object.TypeError("tap_scale", "a number above 0, at most 2^100");
+  }
   return std::optional<DataGenerator>(generator);
 }
 
 OrderedJson GeneratorToJson(const DataGenerator& generator) {
-  return {{"name", kName},
-          {"version", kGeneratorVersion},
-          {"seed", generator.seed},
-          {"sinks", generator.sinks},
-          {"mask_embedding", generator.mask_embedding}};
+  OrderedJson json = {{"name", kName},
+                      {"version", kGeneratorVersion},
+                      {"seed", generator.seed},
+                      {"sinks", generator.sinks},
+                      {"mask_embedding", generator.mask_embedding}};
+  if (generator.tap_scale != DataGenerator().tap_scale) json["tap_scale"] = generator.tap_scale;
+  return json;
 }
 
 std::vector<GeneratedTensor> GeneratedTensors(const DrafterConfig& c,
@@ -210,7 +218,7 @@ StatusOr<std::vector<BFloat16>> GenerateTaps(const DrafterConfig& config,
                                              std::uint64_t rows) {
   return GenerateValues(
       generator,
-      {fmt::format("step{}.inputs.target_hidden", step), {rows, config.tap_width()}, 0, 2});
+      {fmt::format("step{}.inputs.target_hidden", step), {rows, config.tap_width()}, 0, generator.tap_scale});
 }
 
 }  // namespace draftmark

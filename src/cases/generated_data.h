@@ -4,7 +4,10 @@
 // inputs:
 //
 //   "generator": {"name": "draftmark", "version": 1, "seed": 7, "sinks": false,
-//                 "mask_embedding": false}
+//                 "mask_embedding": false, "tap_scale": 2}
+//
+// `tap_scale` (2 where absent) is how far taps reach from 0: outlier channels of real targets reach
+// some ten thousand.
 //
 // Data are counter-based (src/base/counter_hash.h): an element of a tensor depends on the case's
 // seed, the tensor's name and its index only. Names and shapes of weights are those of public
@@ -32,6 +35,7 @@ struct DataGenerator {
   std::uint64_t seed = 0;
   bool sinks = false;  // optional tensors that no config key announces
   bool mask_embedding = false;
+  double tap_scale = 2;
 };
 
 // Absent if the config has no such key; INVALID_ARGUMENT for another name or version.

@@ -348,6 +348,7 @@ Operation KvWrite() {
                      {},
                      "written*kv*d"}};
   write.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kRowsFitPool};
+  write.extremes = {{"k", 127}, {"v", 127}, {"k_pool", 127}, {"v_pool", 127}};
   write.violations = {{ShapeConstraint::kPositive, {1, 0, 8, 1}},
                       {ShapeConstraint::kRowsFitPool, {17, 1, 8, 1}}};
   write.derive = [](ShapeKeys& k) { k.Derive("written", k["rows"] - k["rows"] / kSkippedRow); };
@@ -393,6 +394,8 @@ Operation PagedAttention() {
       {"out", OperandRole::kOutput, DType::kBF16, {"rows", "heads", "d"}}};
   attention.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags,
                            ShapeConstraint::kKvHeadsDivideHeads, ShapeConstraint::kContextInReach};
+  // Larger scores than those of unit queries and keys say nothing more: the softmax is all one key.
+  attention.extremes = {{"q", 0}, {"k_pool", 0}, {"v_pool", 100}, {"sinks", 3, true}};
   attention.violations = {{ShapeConstraint::kPositive, {0, 2, 1, 8, 4, 0, 0, 0}},
                           {ShapeConstraint::kFlags, {1, 2, 1, 8, 4, 0, 2, 0}},
                           {ShapeConstraint::kKvHeadsDivideHeads, {1, 3, 2, 8, 4, 0, 0, 0}},

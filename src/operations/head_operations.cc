@@ -196,6 +196,8 @@ Operation MarkovStep() {
       {"bias", OperandRole::kOutput, DType::kBF16, {"rows", "v"}},
       {"logits", OperandRole::kInOut, DType::kBF16, {"rows", "v"}, Fill::kActivation}};
   markov.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kKnownHeadType};
+  // Gates and recurrent states saturate above some hundreds.
+  markov.extremes = {{"hidden", 6}, {"w1", 6}, {"logits", 100, true}};
   markov.violations = {{ShapeConstraint::kPositive, {1, 8, 0, 8, 0}},
                        {ShapeConstraint::kKnownHeadType, {1, 8, 8, 8, 3}}};
   markov.derive = [](ShapeKeys& k) {
@@ -238,6 +240,7 @@ std::vector<Operation> HeadOperations() {
       {"bias", OperandRole::kInput, DType::kBF16, {"1"}, Fill::kActivation},
       {"kappa", OperandRole::kOutput, DType::kBF16, {"rows"}}};
   confidence.constraints = {ShapeConstraint::kPositive};
+  confidence.extremes = {{"hidden", 100}, {"embedding", 100}};
   confidence.violations = {{ShapeConstraint::kPositive, {1, 0, 8}}};
   confidence.derive = [](ShapeKeys& k) { k.Derive("features", k["h"] + k["r"]); };
   confidence.reference = DM_REFERENCE(ConfidenceReference);

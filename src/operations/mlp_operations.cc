@@ -115,6 +115,7 @@ Operation Conv(std::string_view name) {
                      {ShapeConstraint::kBandDividesRows, {6, 8, 2, 8, 4}},
                      {ShapeConstraint::kGroupDividesWidth, {1, 20, 2, 8, 1}}};
   // Two products a tap, one for the base and one for the moved coefficient.
+  conv.extremes = {{"x", 60}, {"dynamic", 60}};
   conv.tolerance = [](const ShapeKeys& k, std::string_view) { return SingleRound(2 * k["taps"]); };
   conv.flops = [](const ShapeKeys& k) {
     return 3.0 * static_cast<double>(k["rows"] * k["h"] * k["taps"]);
@@ -137,6 +138,7 @@ std::vector<Operation> MlpOperations() {
   silu.operands = {{"gate", OperandRole::kInOut, DType::kBF16, {"rows", "width"}, Fill::kLogits},
                    {"up", OperandRole::kInput, DType::kBF16, {"rows", "width"}, Fill::kLogits}};
   silu.constraints = {ShapeConstraint::kPositive};
+  silu.extremes = {{"gate", 5}, {"up", 100}};  // e^88 is the last that FP32 holds
   silu.violations = {{ShapeConstraint::kPositive, {0, 8}}};
   silu.reference = DM_REFERENCE(SiluReference);
   silu.oracle = SiluOracle;
@@ -153,6 +155,7 @@ std::vector<Operation> MlpOperations() {
       {"x", OperandRole::kInOut, DType::kBF16, {"rows", "width"}, Fill::kActivation},
       {"delta", OperandRole::kInput, DType::kBF16, {"rows", "width"}, Fill::kRowScaled}};
   add.reference = DM_REFERENCE(AddReference);
+  add.extremes = {{"x", 125}, {"delta", 125}};
   add.oracle = AddOracle;
   add.flops = [](const ShapeKeys& k) { return static_cast<double>(k["rows"] * k["width"]); };
   add.boundary = {{1, 1}, {7, 127}, {8, 128}, {17, 129}, {4, 511}, {3, 2560}, {5, 1031}, {1, 7168}};

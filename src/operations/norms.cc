@@ -114,6 +114,7 @@ std::vector<Operation> NormOperations() {
                    {"weight", OperandRole::kInput, DType::kBF16, {"h"}, Fill::kNormWeight},
                    {"y", OperandRole::kOutput, DType::kBF16, {"rows", "h"}}};
   norm.attributes = {{"epsilon", kEpsilon}};
+  norm.extremes = {{"x", 50}};  // its squares are summed
   norm.constraints = {ShapeConstraint::kPositive};
   norm.violations = {{ShapeConstraint::kPositive, {3, 0}}};
   norm.reference = DM_REFERENCE(NormReference);
@@ -155,6 +156,7 @@ std::vector<Operation> NormOperations() {
                    {"frequency", OperandRole::kInput, DType::kF32, {"rotary/2"}, Fill::kPrepared},
                    {"positions", OperandRole::kInput, DType::kI32, {"rows"}, Fill::kPrepared}};
   rope.attributes = {{"theta", kTheta}, {"amplitude", kAmplitude}};
+  rope.extremes = {{"x", 125}};
   rope.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags,
                       ShapeConstraint::kRotaryEven, ShapeConstraint::kRotaryWithinHead};
   rope.violations = {{ShapeConstraint::kPositive, {1, 1, 8, 0, 0}},

@@ -115,6 +115,7 @@ std::string OperationCase::Id() const {
   id.subject = std::string(operation->name);
   id.keys = keys.values();
   id.dtype = "bf16";
+  id.data = std::string(DataPatternName(pattern));
   return id.ToString();
 }
 
@@ -126,7 +127,7 @@ StatusOr<OperationCase> MakeCase(const Operation& operation, const ShapeValues& 
   }
   std::vector<std::pair<std::string, std::uint64_t>> pairs;
   for (std::size_t i = 0; i < values.size(); ++i) pairs.emplace_back(operation.keys[i], values[i]);
-  OperationCase c{&operation, ShapeKeys(std::move(pairs))};
+  OperationCase c{.operation = &operation, .keys = ShapeKeys(std::move(pairs))};
   const auto refuse = [&](ShapeConstraint broken, std::string_view key) {
     return InvalidArgumentError(
         fmt::format("{}: {}{}{}", c.Id(), key, key.empty() ? "" : ": ", ConstraintText(broken)));
@@ -146,6 +147,14 @@ StatusOr<OperationCase> MakeCase(const Operation& operation, const ShapeValues& 
   }
   if (operation.derive != nullptr) operation.derive(c.keys);
   return c;
+}
+
+bool TakesPattern(const Operation& operation, DataPattern pattern) {
+  if (pattern == DataPattern::kUsual) return true;
+  return std::any_of(
+      operation.extremes.begin(), operation.extremes.end(), [&](const Extreme& extreme) {
+        return pattern != DataPattern::kNegInf || extreme.infinite;
+      });
 }
 
 StatusOr<OperandSet> MakeOperands(const OperationCase& c) {
@@ -172,6 +181,12 @@ StatusOr<OperandSet> MakeOperands(const OperationCase& c) {
     operands.Add(std::move(operand));
   }
   if (c.operation->prepare != nullptr) c.operation->prepare(c, operands);
+  for (const Extreme& extreme : c.operation->extremes) {
+    if (!operands.Has(extreme.operand)) continue;
+    ApplyPattern(c.pattern, extreme, SeedOf(fmt::format("{}/{}/data", c.Id(), extreme.operand)),
+                 operands.MutableElements<BFloat16>(extreme.operand),
+                 operands.Get(extreme.operand).shape.back());
+  }
   return operands;
 }
 

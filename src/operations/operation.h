@@ -8,6 +8,7 @@
 // names its section.
 //
 //   op/rms_norm/rows=16,h=4096/bf16      the id of one case: operation, keys in order, dtype
+//   op/rms_norm/rows=16,h=4096/bf16/zero the same on extreme data (data_pattern.h)
 //
 // Every input of a case is made from its id alone (operands.h), so a case needs no file.
 // Declarations are immutable and may be read by several threads; references and oracles are pure.
@@ -23,6 +24,7 @@
 
 #include "src/backend/draft_session.h"
 #include "src/compare/tolerance.h"
+#include "src/operations/data_pattern.h"
 #include "src/operations/operands.h"
 #include "src/operations/shape_expression.h"
 
@@ -78,6 +80,7 @@ struct Operation {
   std::vector<std::string_view> zero_ok;  // other keys that may be 0
   std::vector<OperandSpec> operands;
   std::vector<Attribute> attributes;
+  std::vector<Extreme> extremes;  // what extreme data may do (data_pattern.h); empty: nothing
   std::vector<ShapeConstraint> constraints;
   std::vector<std::pair<ShapeConstraint, ShapeValues>> violations;
   // Sizes that follow from the keys, for operand shapes. May be null.
@@ -102,6 +105,7 @@ struct Operation {
 struct OperationCase {
   const Operation* operation = nullptr;
   ShapeKeys keys;
+  DataPattern pattern = DataPattern::kUsual;
 
   std::string Id() const;
   std::uint64_t operator[](std::string_view key) const { return keys[key]; }
@@ -109,6 +113,9 @@ struct OperationCase {
 
 // INVALID_ARGUMENT that names operation, key or constraint if the shape does not exist.
 StatusOr<OperationCase> MakeCase(const Operation& operation, const ShapeValues& values);
+
+// Whether `pattern` changes anything in a case of this operation.
+bool TakesPattern(const Operation& operation, DataPattern pattern);
 
 // All operands of a case: inputs filled, outputs poisoned with 0xFF bytes. RESOURCE_EXHAUSTED for a
 // case beyond 4 GiB.

@@ -173,6 +173,7 @@ std::vector<Operation> ProjectionOperations() {
       {"mask_embedding", OperandRole::kInput, DType::kBF16, {"h"}, Fill::kActivation, {}, "mask"},
       {"out", OperandRole::kOutput, DType::kBF16, {"rows", "h"}}};
   embed.attributes = {{"scale", kEmbeddingScale}};
+  embed.extremes = {{"table", 127}, {"mask_embedding", 127}};
   embed.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags};
   embed.violations = {{ShapeConstraint::kPositive, {0, 7, 8, 0}},
                       {ShapeConstraint::kFlags, {1, 7, 8, 2}}};
@@ -200,6 +201,7 @@ std::vector<Operation> ProjectionOperations() {
       {"y", OperandRole::kOutput, DType::kBF16, {"rows", "n"}}};
   // A cap near the size of the results bends them visibly; real ones (30) hardly would.
   linear.attributes = {{"multiplier", 1.5}, {"softcap", 2}};
+  linear.extremes = {{"x", 100}, {"bias", 100}};
   linear.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kFlags};
   linear.violations = {{ShapeConstraint::kPositive, {1, 8, 0, 0, 0}},
                        {ShapeConstraint::kFlags, {1, 8, 8, 0, 3}}};
@@ -232,6 +234,7 @@ std::vector<Operation> ProjectionOperations() {
                      {"out", OperandRole::kOutput, DType::kBF16, {"rows", "width"}}};
   gather.constraints = {ShapeConstraint::kPositive};
   gather.violations = {{ShapeConstraint::kPositive, {1, 1, 0}}};
+  gather.extremes = {{"table", 127, true}};
   gather.reference = DM_REFERENCE(GatherReference);
   gather.oracle = GatherOracle;
   gather.tolerance = ExactModel;
@@ -249,6 +252,7 @@ std::vector<Operation> ProjectionOperations() {
       {"v", OperandRole::kOutput, DType::kBF16, {"layers", "rows", "kv"}}};
   split.constraints = {ShapeConstraint::kPositive};
   split.violations = {{ShapeConstraint::kPositive, {1, 0, 8}}};
+  split.extremes = {{"fused", 127}};
   split.reference = DM_REFERENCE(SplitReference);
   split.oracle = SplitOracle;
   split.tolerance = ExactModel;

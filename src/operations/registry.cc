@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <optional>
 
 #include "src/cases/case_id.h"
 #include "src/operations/support.h"
@@ -54,7 +55,21 @@ StatusOr<OperationCase> FindCase(std::string_view id) {
     }
     values.push_back(parsed.keys[i].second);
   }
-  return MakeCase(*operation, values);
+  DM_ASSIGN_OR_RETURN(OperationCase c, MakeCase(*operation, values));
+  const std::optional<DataPattern> pattern = FindDataPattern(parsed.data);
+  if (!pattern || !TakesPattern(*operation, *pattern)) {
+    std::vector<std::string_view> known;
+    for (const DataPattern one : AllDataPatterns()) {
+      if (one != DataPattern::kUsual && TakesPattern(*operation, one)) {
+        known.push_back(DataPatternName(one));
+      }
+    }
+    return InvalidArgumentError(fmt::format("{}: expected as data {}, found {}", id,
+                                            known.empty() ? "nothing" : fmt::format("one of {}", fmt::join(known, ", ")),
+                                            parsed.data));
+  }
+  c.pattern = *pattern;
+  return c;
 }
 
 std::vector<OperationCase> BoundaryCases(const Operation& operation) {

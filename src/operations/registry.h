@@ -21,7 +21,7 @@ std::span<const Operation> AllOperations();
 // Null if there is none of that name.
 const Operation* FindOperation(std::string_view name);
 // The case of an id. NOT_FOUND for an unknown operation, INVALID_ARGUMENT for keys in another order,
-// another dtype or a shape that does not exist.
+// another dtype, a shape that does not exist or data that the operation does not take.
 StatusOr<OperationCase> FindCase(std::string_view id);
 // The boundary cases of an operation.
 std::vector<OperationCase> BoundaryCases(const Operation& operation);

@@ -235,6 +235,7 @@ Operation SelectorWalk() {
                    {"tokens", OperandRole::kOutput, DType::kU32, {"rows"}},
                    {"scores", OperandRole::kOutput, DType::kF32, {"drafts", "16"}}};
   // 48 ids: eight pairs, three apart, must be different (PrepareWalk).
+  walk.extremes = {{"hidden", 60}};
   walk.constraints = {ShapeConstraint::kPositive, ShapeConstraint::kBandDividesRows,
                       ShapeConstraint::kRoomForCandidates};
   walk.violations = {{ShapeConstraint::kPositive, {8, 8, 64, 0}},
@@ -272,6 +273,7 @@ std::vector<Operation> TokenOperations() {
   argmax.operands = {{"logits", OperandRole::kInput, DType::kBF16, {"rows", "v"}, Fill::kLogits},
                      {"tokens", OperandRole::kOutput, DType::kU32, {"rows"}}};
   argmax.constraints = {ShapeConstraint::kPositive};
+  argmax.extremes = {{"logits", 127, true}};
   argmax.violations = {{ShapeConstraint::kPositive, {1, 0}}};
   argmax.prepare = PrepareLogits;
   argmax.reference = DM_REFERENCE(ArgMaxReference);

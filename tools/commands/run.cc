@@ -15,6 +15,7 @@
 #include "tools/commands/diff/diff_command.h"
 #include "tools/commands/draft/draft_command.h"
 #include "tools/commands/dump_template/dump_template_command.h"
+#include "tools/commands/fuzz/fuzz_command.h"
 #include "tools/commands/golden/golden_command.h"
 #include "tools/commands/history/history_command.h"
 #include "tools/commands/mutants/mutants_command.h"
@@ -62,6 +63,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   AddDiffCommand(app, context);
   AddDraftCommand(app, context);
   AddDumpTemplateCommand(app, context);
+  AddFuzzCommand(app, context);
   AddGoldenCommand(app, context);
   AddHistoryCommand(app, context);
   AddMutantsCommand(app, context);
