@@ -10,7 +10,8 @@
 // and where none is recorded 0.02, logits 0.025, or 0.03 where a sound run needs more. Beyond that
 // every stage, also one that the case does not hold and those of heads, must be the one rounding of
 // what follows from the run's own earlier stages (local_oracle.h), so that a wrong rounding is seen
-// where it happens. Tokens: token_rules.h.
+// where it happens. Tokens: token_rules.h. Of a case that is not to be judged end to end (DrafterCase)
+// only the latter counts, and tokens by the run's own stages.
 #ifndef DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 #define DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 

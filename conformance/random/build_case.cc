@@ -57,8 +57,10 @@ Status WriteStages(const DrafterCase& drafter_case, const plain::Recorder& exact
 
 StatusOr<DrafterCase> BuildCase(const OrderedJson& config, const std::string& directory,
                                 FileSystem& files) {
-  DM_ASSIGN_OR_RETURN(const DrafterCase without,
-                      DrafterCase::WithoutStages(Json(config), directory));
+  // As a file: numbers that a program puts into JSON have other types than those that are read.
+  const std::string text = config.dump(1) + "\n";
+  DM_ASSIGN_OR_RETURN(const Json parsed, ParseJson(text, JoinPath(directory, "config.json")));
+  DM_ASSIGN_OR_RETURN(const DrafterCase without, DrafterCase::WithoutStages(parsed, directory));
   DM_RETURN_IF_ERROR(CheckPositions(without.steps(), directory));
   for (std::size_t n = 0; n < without.neighbours().size(); ++n) {
     DM_RETURN_IF_ERROR(
@@ -72,8 +74,7 @@ StatusOr<DrafterCase> BuildCase(const OrderedJson& config, const std::string& di
   DM_RETURN_IF_ERROR(files.CreateDirectories(directory));
   DM_RETURN_IF_ERROR(
       WriteStages(without, exact, JoinPath(directory, "golden.safetensors"), files));
-  DM_RETURN_IF_ERROR(
-      WriteTextFile(JoinPath(directory, "config.json"), config.dump(1) + "\n", files));
+  DM_RETURN_IF_ERROR(WriteTextFile(JoinPath(directory, "config.json"), text, files));
   return DrafterCase::Load(directory, files);
 }
 

@@ -15,7 +15,10 @@ void AddWidths(Draws& draws, OrderedJson& json) {
   json["num_key_value_heads"] = kv;
   json["num_attention_heads"] = kv * (1 + draws.Below(5));
   json["head_dim"] = draws.Pick<std::uint64_t>({2, 4, 6, 8, 10, 16, 24, 32});
-  json["intermediate_size"] = draws.Pick<std::uint64_t>({1, 7, 16, 33, 80, 127});
+  // The scratch's K stage lies in mlp_intermediate: it must hold a row of all layers' K.
+  const std::uint64_t least = json["num_hidden_layers"].get<std::uint64_t>() * kv *
+                              json["head_dim"].get<std::uint64_t>();
+  json["intermediate_size"] = std::max(least, draws.Pick<std::uint64_t>({1, 7, 16, 33, 80, 127}));
   const std::uint64_t vocabulary = draws.Pick<std::uint64_t>({48, 67, 101, 128, 131, 257, 1031});
   json["vocab_size"] = vocabulary;
   json["mask_token_id"] = draws.OneIn(4) ? draws.Below(vocabulary) : vocabulary - 1;
@@ -179,6 +182,7 @@ OrderedJson RandomDraft(std::uint64_t seed) {
     json["band"] = draws.Below(neighbours + 1);
   }
   if (draws.OneIn(3)) json["replay"] = true;
+  json["end_to_end"] = false;
   return json;
 }
 

@@ -15,6 +15,10 @@
 //                     that rests, or that it does not have, a neighbour proposes nothing
 //   "replay": true    a second session goes through the same steps without a sink, and must choose
 //                     the same tokens
+//   "end_to_end": false
+//                     the drafter is so small or ill-conditioned that the distance between a sound
+//                     BF16 run and float64 has no bound: only what follows from the run's own
+//                     stages is judged in BF16
 // and in a step: "reset": true, the sequence leaves and another one joins in its place.
 //
 // It is loaded once, checked as a whole, and never altered; it may be read by several threads.
@@ -85,6 +89,7 @@ class DrafterCase {
   const std::vector<std::vector<CaseStep>>& neighbours() const { return neighbours_; }
   std::size_t band() const { return band_; }
   bool replay() const { return replay_; }
+  bool end_to_end() const { return end_to_end_; }
   const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   const std::optional<DataGenerator>& generator() const { return generator_; }
   // The most context rows that one sequence sees at once.
@@ -132,6 +137,7 @@ class DrafterCase {
   std::vector<std::vector<CaseStep>> neighbours_;
   std::size_t band_ = 0;
   bool replay_ = false;
+  bool end_to_end_ = true;
   std::map<std::string, double> torch_errors_;
   std::map<std::string, double> torch_logit_errors_;
 };

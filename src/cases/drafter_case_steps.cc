@@ -69,6 +69,7 @@ Status DrafterCase::LoadSteps(const JsonObject& root) {
 
 Status DrafterCase::LoadNeighbours(const JsonObject& root) {
   DM_ASSIGN_OR_RETURN(replay_, root.BoolOr("replay", false));
+  DM_ASSIGN_OR_RETURN(end_to_end_, root.BoolOr("end_to_end", true));
   DM_ASSIGN_OR_RETURN(band_, root.U64Or("band", 0));
   if (const Json* const list = root.Find("neighbours")) {
     if (!generator_ || !list->is_array()) {
