@@ -60,7 +60,8 @@ TEST(PublicFailures, GuessedTapIdsWithTheRightCount) {
   // Nobody has to guess: without the list there is no config.
   OrderedJson without = draft;
   without.erase("target_layer_ids");
-  EXPECT_THAT(ParseDrafterConfig(Json(without), "config.json"),
+  DM_ASSERT_OK_AND_ASSIGN(const Json parsed, ParseJson(without.dump(), "config.json"));
+  EXPECT_THAT(ParseDrafterConfig(parsed, "config.json"),
               StatusIs(StatusCode::kNotFound, HasSubstr("target_layer_ids")));
 }
 

@@ -41,7 +41,10 @@ OperandValues MarkovReference(const OperationCase& c, const OperandSet& in) {
           {"logits", Loaded<N>(logits)}};
 }
 
-double Sigma(double x) { return 0.5 * (1 + std::tanh(x / 2)); }
+// The form by tanh cancels where a gate is all but closed.
+double Sigma(double x) {
+  return x > 0 ? 0.5 * (1 + std::tanh(x / 2)) : std::exp(x) / (1 + std::exp(x));
+}
 
 std::vector<double> Joined(std::initializer_list<std::span<const double>> parts) {
   std::vector<double> all;
