@@ -78,7 +78,7 @@ StatusOr<BlockResult> CaseSession::Step(std::size_t step, StageSink* sink) {
   for (std::size_t band = 0; band <= case_->neighbours().size(); ++band) {
     const std::vector<CaseStep>& steps =
         band == case_->band() ? case_->steps()
-                             : case_->neighbours()[band < case_->band() ? band : band - 1];
+                              : case_->neighbours()[band < case_->band() ? band : band - 1];
     if (step >= steps.size()) continue;
     DM_RETURN_IF_ERROR(Apply(band, steps[step]));
     if (steps[step].rests) continue;

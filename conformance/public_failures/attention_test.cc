@@ -97,13 +97,14 @@ TEST(PublicFailures, MRopePositionUsedAsSlot) {
   ExpectCaught(WithSteps(SmallDraft(), {Step(20, 420)}), by_position, "step0.layers.0.attn_out");
   ExpectPasses(WithSteps(SmallDraft(), {Step(20, 20)}), by_position);
   // The same in the operation that fills slots.
-  ExpectOperationCaught("op/slot_fill/rows=32,band=8,ctx=40/bf16",
-                        [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
-                          OperandValues got = c.operation->reference(c, in, Precision::kBf16);
-                          for (double& slot : got["slots"]) slot += 16;
-                          return got;
-                        },
-                        "slots");
+  ExpectOperationCaught(
+      "op/slot_fill/rows=32,band=8,ctx=40/bf16",
+      [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
+        OperandValues got = c.operation->reference(c, in, Precision::kBf16);
+        for (double& slot : got["slots"]) slot += 16;
+        return got;
+      },
+      "slots");
 }
 
 TEST(PublicFailures, MoreThanFourDraftsCorruptKv) {
@@ -159,13 +160,14 @@ TEST(PublicFailures, KvCappedAt8192) {
   ExpectPasses(WithSteps(draft, {Step(8192, 8192)}), capped);
   ExpectCaught(WithSteps(draft, {Step(8193, 8193)}), capped, "step0.layers.0.attn_out");
   // The same in one attention, whose last key decides.
-  ExpectOperationCaught("op/paged_attention/rows=1,heads=8,kv=1,d=128,ctx=16384,window=0,causal=0,sink=0/bf16",
-                        [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
-                          OperandSet shorter = in;
-                          shorter.MutableElements<std::uint32_t>("arguments")[0] = 8192;
-                          return c.operation->reference(c, shorter, Precision::kBf16);
-                        },
-                        "out");
+  ExpectOperationCaught(
+      "op/paged_attention/rows=1,heads=8,kv=1,d=128,ctx=16384,window=0,causal=0,sink=0/bf16",
+      [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
+        OperandSet shorter = in;
+        shorter.MutableElements<std::uint32_t>("arguments")[0] = 8192;
+        return c.operation->reference(c, shorter, Precision::kBf16);
+      },
+      "out");
 }
 
 }  // namespace

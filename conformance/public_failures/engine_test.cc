@@ -79,15 +79,16 @@ TEST(PublicFailures, Fp16OverflowInTapFusion) {
   // Ordinary taps hide it.
   ExpectPasses(draft, fp16);
   // The fusion alone, on data as large as it may be.
-  ExpectOperationCaught("op/linear/rows=16,n=128,k=128,bias=0,cap=0/bf16/largest",
-                        [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
-                          OperandValues got = c.operation->reference(c, in, Precision::kBf16);
-                          for (double& y : got["y"]) {
-                            if (std::abs(y) > 65504) y = std::copysign(INFINITY, y);
-                          }
-                          return got;
-                        },
-                        "y");
+  ExpectOperationCaught(
+      "op/linear/rows=16,n=128,k=128,bias=0,cap=0/bf16/largest",
+      [](const OperationCase& c, const OperandSet& in) -> StatusOr<OperandValues> {
+        OperandValues got = c.operation->reference(c, in, Precision::kBf16);
+        for (double& y : got["y"]) {
+          if (std::abs(y) > 65504) y = std::copysign(INFINITY, y);
+        }
+        return got;
+      },
+      "y");
 }
 
 }  // namespace

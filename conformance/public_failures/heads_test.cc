@@ -42,9 +42,9 @@ StatusOr<std::unique_ptr<DraftSession>> OpenTransposed(const DrafterCase& drafte
       conv->kernel_projection = TransposedRows(conv->kernel_projection, taps);
     }
   }
-  return reference::OpenReferenceSession(
-      drafter_case.config(), std::make_shared<const DrafterWeights>(std::move(weights)), limits,
-      precision);
+  return reference::OpenReferenceSession(drafter_case.config(),
+                                         std::make_shared<const DrafterWeights>(std::move(weights)),
+                                         limits, precision);
 }
 
 TEST(PublicFailures, ConvIndexTransposed) {
@@ -88,8 +88,10 @@ TEST(PublicFailures, ConvOnATruncatedWindow) {
     DM_ASSIGN_OR_RETURN(const OperationCase half, MakeCase(*c.operation, values));
     return c.operation->reference(half, in, Precision::kBf16);
   };
-  ExpectOperationCaught("op/conv_prepare/rows=16,h=64,taps=2,group=16,band=8/bf16", truncated, "out");
-  ExpectOperationCaught("op/conv_finish/rows=16,h=64,taps=2,group=16,band=8/bf16", truncated, "out");
+  ExpectOperationCaught("op/conv_prepare/rows=16,h=64,taps=2,group=16,band=8/bf16", truncated,
+                        "out");
+  ExpectOperationCaught("op/conv_finish/rows=16,h=64,taps=2,group=16,band=8/bf16", truncated,
+                        "out");
   // In a draft: no state crosses blocks either, and none is missing at a block's first row.
   ExpectCaught(WithSteps(SmallDflash2(), {Step(20, 20), Step(3, 23)}),
                OpenMistaken({kConvCrossesBlocks}), "step1.layers.0.attention_conv.prepare");

@@ -164,8 +164,7 @@ class SplitSession final : public DraftSession {
     for (const auto& [band, stages] : of_context.bands()) {
       const TappedStages& others = of_block.bands().at(band);
       for (const auto& [name, stage] : stages) {
-        const std::vector<double> values =
-            Joined(name, block_rows, stage, others.at(name).values);
+        const std::vector<double> values = Joined(name, block_rows, stage, others.at(name).values);
         if (sink != nullptr) sink->OnStage({band, name, stage.shape, values});
       }
     }
@@ -181,8 +180,8 @@ class SplitSession final : public DraftSession {
     if (!stage.ends_with(".k_norm") && !stage.ends_with(".k_new") && !stage.ends_with(".v_new")) {
       return used;
     }
-    const auto block = static_cast<std::ptrdiff_t>(block_rows * shown.values.size() /
-                                                   shown.shape.front());
+    const auto block =
+        static_cast<std::ptrdiff_t>(block_rows * shown.values.size() / shown.shape.front());
     std::vector<double> joined = shown.values;
     std::copy(used.end() - block, used.end(), joined.end() - block);
     return joined;

@@ -18,7 +18,8 @@ using enum plain::Mistake;
 // What a layer of the target puts into one row of taps, of `width` values. Real taps are those of the
 // case; these stand for a layer that is not in the list.
 BFloat16 OtherLayerAt(std::int64_t layer, std::int32_t position, std::size_t index) {
-  const std::uint64_t seed = SeedOf("layer" + std::to_string(layer) + "/" + std::to_string(position));
+  const std::uint64_t seed =
+      SeedOf("layer" + std::to_string(layer) + "/" + std::to_string(position));
   return BFloat16::FromDouble(4 * UniformAt(seed, index) - 2);
 }
 
@@ -36,9 +37,8 @@ OpenSession TapsOf(std::vector<std::int64_t> ids) {
         const std::int64_t layer = ids[i / width % ids.size()];
         const auto found = std::find(right.begin(), right.end(), layer);
         const auto block = static_cast<std::size_t>(found - right.begin());
-        wrong[i] = found == right.end()
-                       ? OtherLayerAt(layer, positions[row], i % width)
-                       : taps[(row * right.size() + block) * width + i % width];
+        wrong[i] = found == right.end() ? OtherLayerAt(layer, positions[row], i % width)
+                                        : taps[(row * right.size() + block) * width + i % width];
       }
       return inner.AppendContext(band, wrong, positions);
     }};

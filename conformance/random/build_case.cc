@@ -24,9 +24,8 @@ Status CheckPositions(const std::vector<CaseStep>& steps, const std::string& whe
     const std::int64_t first = step.start - static_cast<std::int64_t>(step.new_context_rows);
     // Also without new rows: the anchor lies behind the context.
     if (first <= last) {
-      return InvalidArgumentError(
-          fmt::format("{}: step {}: start: expected positions above {}, found {}", where, s, last,
-                      first));
+      return InvalidArgumentError(fmt::format(
+          "{}: step {}: start: expected positions above {}, found {}", where, s, last, first));
     }
     if (step.new_context_rows > 0) last = step.start - 1;
     context += step.new_context_rows;
@@ -39,8 +38,8 @@ Status WriteStages(const DrafterCase& drafter_case, const plain::Recorder& exact
   SafetensorsWriter writer;
   for (const auto& [id, values] : exact.values()) {
     const Shape shape =
-        StageShape(drafter_case.config(), id.stage,
-                   drafter_case.steps()[id.step].new_context_rows, drafter_case.gamma());
+        StageShape(drafter_case.config(), id.stage, drafter_case.steps()[id.step].new_context_rows,
+                   drafter_case.gamma());
     if (shape.empty()) continue;  // no stage of this geometry
     for (const double value : values) {
       if (std::isfinite(value)) continue;
@@ -69,11 +68,10 @@ StatusOr<DrafterCase> BuildCase(const OrderedJson& config, const std::string& di
   DM_ASSIGN_OR_RETURN(const DrafterWeights weights,
                       LoadDrafterWeights(without.config(), without.checkpoint()));
   plain::Recorder exact(plain::Rounding::kNothing);
-  DM_RETURN_IF_ERROR(plain::Run(without.config(), weights, {without.steps()},
-                                {.float32_angles = false}, exact));
-  DM_RETURN_IF_ERROR(files.CreateDirectories(directory));
   DM_RETURN_IF_ERROR(
-      WriteStages(without, exact, JoinPath(directory, "golden.safetensors"), files));
+      plain::Run(without.config(), weights, {without.steps()}, {.float32_angles = false}, exact));
+  DM_RETURN_IF_ERROR(files.CreateDirectories(directory));
+  DM_RETURN_IF_ERROR(WriteStages(without, exact, JoinPath(directory, "golden.safetensors"), files));
   DM_RETURN_IF_ERROR(WriteTextFile(JoinPath(directory, "config.json"), text, files));
   return DrafterCase::Load(directory, files);
 }

@@ -49,7 +49,7 @@ struct FuzzOptions {
   std::uint64_t first_case = 0;
   std::uint64_t most_cases = 400;
   FuzzOnly only = FuzzOnly::kBoth;
-  double most_flops = 4e6;     // of one operation case
+  double most_flops = 4e6;      // of one operation case
   int most_shrink_tries = 400;  // of one finding
   // Asked before every case; empty: never.
   std::function<bool()> out_of_time = {};

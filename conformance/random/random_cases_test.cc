@@ -46,14 +46,16 @@ TEST(RandomOperationTest, ShapesLieAroundTilesAndReachTheLargest) {
 TEST(RandomOperationTest, SimplerCasesExistAndEnd) {
   DM_ASSERT_OK_AND_ASSIGN(
       OperationCase c,
-      FindCase("op/paged_attention/rows=9,heads=6,kv=2,d=10,ctx=40,window=7,causal=1,sink=1/bf16/mixed"));
+      FindCase("op/paged_attention/rows=9,heads=6,kv=2,d=10,ctx=40,window=7,causal=1,sink=1/bf16/"
+               "mixed"));
   int steps = 0;
   for (std::vector<OperationCase> simpler = SimplerOperations(c); !simpler.empty();
        simpler = SimplerOperations(c)) {
     ASSERT_LT(++steps, 1000);
     c = simpler.back();
   }
-  EXPECT_EQ(c.Id(), "op/paged_attention/rows=1,heads=1,kv=1,d=1,ctx=0,window=0,causal=0,sink=0/bf16");
+  EXPECT_EQ(c.Id(),
+            "op/paged_attention/rows=1,heads=1,kv=1,d=1,ctx=0,window=0,causal=0,sink=0/bf16");
 }
 
 TEST(RandomDraftTest, EveryDraftIsACaseAndEveryKindIsDrawn) {
@@ -77,10 +79,9 @@ TEST(RandomDraftTest, EveryDraftIsACaseAndEveryKindIsDrawn) {
       if (step.new_context_rows > 64) ++seen["several passes"];
     }
   }
-  for (const char* const kind :
-       {"dflash", "dflash2", "dspark", "vanilla", "gated", "rnn", "yarn", "window", "replay",
-        "sixteen sequences", "more than 32 rows", "reset", "slide", "no new rows",
-        "several passes"}) {
+  for (const char* const kind : {"dflash", "dflash2", "dspark", "vanilla", "gated", "rnn", "yarn",
+                                 "window", "replay", "sixteen sequences", "more than 32 rows",
+                                 "reset", "slide", "no new rows", "several passes"}) {
     EXPECT_GE(seen[kind], 3) << kind;
   }
 }
@@ -111,11 +112,10 @@ TEST(RandomDraftTest, SimplerDraftsAreSmallerOrDoNotExist) {
 TEST(FuzzTest, AFixedBudgetOnTheReferenceFindsNothing) {
   const FuzzSubject subject = ReferenceSubject();
   const FuzzOptions options = {.seed = 1, .most_cases = 700};
-  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport report,
-                          Fuzz(subject, options, [](const FuzzFinding& finding) {
-                            ADD_FAILURE() << finding.operation << finding.draft.dump(1) << "\n"
-                                          << finding.report;
-                          }));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const FuzzReport report, Fuzz(subject, options, [](const FuzzFinding& finding) {
+        ADD_FAILURE() << finding.operation << finding.draft.dump(1) << "\n" << finding.report;
+      }));
   EXPECT_EQ(report.cases(), 700u);
   EXPECT_EQ(report.refused, 0u);
   std::cout << FuzzSummary(subject, options, report) << "\n";

@@ -16,8 +16,8 @@ void AddWidths(Draws& draws, OrderedJson& json) {
   json["num_attention_heads"] = kv * (1 + draws.Below(5));
   json["head_dim"] = draws.Pick<std::uint64_t>({2, 4, 6, 8, 10, 16, 24, 32});
   // The scratch's K stage lies in mlp_intermediate: it must hold a row of all layers' K.
-  const std::uint64_t least = json["num_hidden_layers"].get<std::uint64_t>() * kv *
-                              json["head_dim"].get<std::uint64_t>();
+  const std::uint64_t least =
+      json["num_hidden_layers"].get<std::uint64_t>() * kv * json["head_dim"].get<std::uint64_t>();
   json["intermediate_size"] = std::max(least, draws.Pick<std::uint64_t>({1, 7, 16, 33, 80, 127}));
   const std::uint64_t vocabulary = draws.Pick<std::uint64_t>({48, 67, 101, 128, 131, 257, 1031});
   json["vocab_size"] = vocabulary;
@@ -29,8 +29,8 @@ void AddWidths(Draws& draws, OrderedJson& json) {
     taps.push_back((taps.empty() ? 0 : taps.back() + 1) + draws.Below(4));
   }
   json["target_layer_ids"] = taps;
-  json["target_hidden_size"] =
-      draws.OneIn(3) ? draws.Pick<std::uint64_t>({5, 20, 43, 64}) : json["hidden_size"].get<std::uint64_t>();
+  json["target_hidden_size"] = draws.OneIn(3) ? draws.Pick<std::uint64_t>({5, 20, 43, 64})
+                                              : json["hidden_size"].get<std::uint64_t>();
 }
 
 void AddAttention(Draws& draws, OrderedJson& json) {
@@ -125,8 +125,8 @@ class Sequence {
   void Join(OrderedJson& step) {
     const std::uint64_t rows = draws_.OneIn(8)
                                    ? 0
-                                   : draws_.Pick<std::uint64_t>({1, 2, 5, 15, 16, 17, 31, 32, 33, 48,
-                                                                 63, 64, 65, 100, 129});
+                                   : draws_.Pick<std::uint64_t>({1, 2, 5, 15, 16, 17, 31, 32, 33,
+                                                                 48, 63, 64, 65, 100, 129});
     Append(step, rows, draws_.OneIn(3) ? draws_.Pick<std::uint64_t>({1, 16, 29, 3000}) : 0);
   }
 

@@ -41,8 +41,8 @@ std::uint64_t RandomSize(std::uint64_t largest, bool zero_ok, Draws& draws) {
       size = (std::uint64_t{1} << draws.Below(13)) + draws.Below(3) - 1;
       break;
     case 1:  // primes
-      size = draws.Pick<std::uint64_t>({2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2503,
-                                        4099, 8191});
+      size = draws.Pick<std::uint64_t>(
+          {2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2503, 4099, 8191});
       break;
     case 2:  // anything, small ones more often
       size = 1 + draws.Below(std::uint64_t{1} << (1 + draws.Below(10)));
@@ -76,8 +76,8 @@ void Repair(const Operation& operation, ShapeValues& values, Draws& draws) {
         break;
       case ShapeConstraint::kRotaryEven:
         value("d") = std::max<std::uint64_t>(2, value("d") - value("d") % 2);
-        value("rotary") = std::clamp<std::uint64_t>(value("rotary") - value("rotary") % 2, 2,
-                                                    value("d"));
+        value("rotary") =
+            std::clamp<std::uint64_t>(value("rotary") - value("rotary") % 2, 2, value("d"));
         break;
       case ShapeConstraint::kBandDividesRows:
         value("band") = std::min(value("band"), value("rows"));

@@ -105,7 +105,8 @@ void OfferSimplerSteps(const OrderedJson& steps,
     offers.Add([&](OrderedJson& json) { step_of(json).erase("rests"); });
     offers.Add([&](OrderedJson& json) { CloseGap(steps_of(json), s); });
     const std::uint64_t rows = U64(steps[s], "new_context_rows");
-    for (const std::uint64_t fewer : {std::uint64_t{0}, rows / 2, rows - std::min<std::uint64_t>(rows, 1)}) {
+    for (const std::uint64_t fewer :
+         {std::uint64_t{0}, rows / 2, rows - std::min<std::uint64_t>(rows, 1)}) {
       offers.Add([&](OrderedJson& json) { SetRows(steps_of(json), s, fewer); });
     }
     const std::uint64_t drop = U64(steps[s], "drop_front_rows");
@@ -119,9 +120,9 @@ void OfferSimplerSteps(const OrderedJson& steps,
 }
 
 void OfferPlainerFeatures(const OrderedJson& config, Offers& offers) {
-  for (const char* const key : {"output_multiplier", "final_logit_softcapping",
-                                "input_embedding_scale", "rope_pairing", "is_causal",
-                                "markov_head_type"}) {
+  for (const char* const key :
+       {"output_multiplier", "final_logit_softcapping", "input_embedding_scale", "rope_pairing",
+        "is_causal", "markov_head_type"}) {
     offers.Add([key](OrderedJson& json) { json.erase(key); });
   }
   offers.Add([](OrderedJson& json) { json["attention_bias"] = false; });
@@ -132,9 +133,9 @@ void OfferPlainerFeatures(const OrderedJson& config, Offers& offers) {
   }
   offers.Add([](OrderedJson& json) { json["generator"].erase("tap_scale"); });
   offers.Add([](OrderedJson& json) {
-    for (const char* const key : {"conv_group_size", "conv_kernel_size", "selector_rank",
-                                  "selector_top_k", "markov_rank", "markov_head_type",
-                                  "confidence_head", "confidence_head_with_markov"}) {
+    for (const char* const key :
+         {"conv_group_size", "conv_kernel_size", "selector_rank", "selector_top_k", "markov_rank",
+          "markov_head_type", "confidence_head", "confidence_head_with_markov"}) {
       json.erase(key);
     }
   });

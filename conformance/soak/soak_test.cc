@@ -1,4 +1,6 @@
 // 20,000 proposes of the reference on a small drafter, and what a soak finds.
+#include "kernels/draft/testing/soak.h"
+
 #include <cstddef>
 #include <iostream>
 #include <memory>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "kernels/draft/testing/random_driver.h"
-#include "kernels/draft/testing/soak.h"
 #include "src/backend/session_plan.h"
 #include "src/base/status_matchers.h"
 #include "src/reference/session.h"
@@ -72,18 +73,17 @@ TEST(SoakTest, TwentyThousandProposesOfTheReference) {
   Watched memory;
   reference::ReferenceOptions options;
   options.allocator = &memory.allocator();
-  DM_ASSERT_OK_AND_ASSIGN(auto session,
-                          reference::OpenReferenceSession(config, weights, TinyLimits(),
-                                                          Precision::kBf16, options));
+  DM_ASSERT_OK_AND_ASSIGN(
+      auto session,
+      reference::OpenReferenceSession(config, weights, TinyLimits(), Precision::kBf16, options));
   DM_ASSERT_OK_AND_ASSIGN(const SessionPlan plan, PlanOf(config));
   RandomDriver driver(config, TinyLimits(), plan, 3);
   SoakProbe probe = memory.Probe();
   // Whatever has happened, a session that gets the same rows at once gives the same.
   probe.compare = [&](const DraftStep& step, const std::vector<BlockResult>& results) -> Status {
     for (std::size_t b = 0; b < step.requests.size(); ++b) {
-      DM_ASSIGN_OR_RETURN(const auto fresh,
-                          reference::OpenReferenceSession(config, weights, TinyLimits(),
-                                                          Precision::kBf16));
+      DM_ASSIGN_OR_RETURN(const auto fresh, reference::OpenReferenceSession(
+                                                config, weights, TinyLimits(), Precision::kBf16));
       DM_RETURN_IF_ERROR(driver.AppendHistory(step.requests[b].band, *fresh));
       BlockRequest request = step.requests[b];
       request.band = 0;
@@ -152,8 +152,8 @@ TEST(PublicFailures, CumulativeOutOfBoundsWriteAfter11000Steps) {
   // Shorter runs never see it.
   EXPECT_THAT(soak(11'000), IsOk());
   EXPECT_THAT(soak(20'000),
-              StatusIs(StatusCode::kInternal, AllOf(HasSubstr("between steps 11000 and 11100"),
-                                                    HasSubstr("statistics"))));
+              StatusIs(StatusCode::kInternal,
+                       AllOf(HasSubstr("between steps 11000 and 11100"), HasSubstr("statistics"))));
 }
 
 TEST(SoakTest, MemoryThatGrowsIsFound) {
@@ -164,9 +164,10 @@ TEST(SoakTest, MemoryThatGrowsIsFound) {
                           memory.allocator().Allocate({.bytes = 64, .tag = "session"}));
   CountingSession session(nullptr, &memory.allocator());
   RandomDriver driver(config, TinyLimits(), plan, 3);
-  EXPECT_THAT(RunSoak(session, driver, SoakPlan(), memory.Probe()),
-              StatusIs(StatusCode::kInternal,
-                       HasSubstr("between steps 11000 and 11100: expected 64 live bytes, found 65")));
+  EXPECT_THAT(
+      RunSoak(session, driver, SoakPlan(), memory.Probe()),
+      StatusIs(StatusCode::kInternal,
+               HasSubstr("between steps 11000 and 11100: expected 64 live bytes, found 65")));
   EXPECT_THAT(memory.allocator().Free(buffer), IsOk());
 }
 

@@ -16,19 +16,6 @@
 namespace draftmark::kernels {
 namespace {
 
-DraftVariant Widened(const std::string& name) {
-  DraftVariant variant = DraftVariantOf(name);
-  variant.name += "_wide";
-  DrafterConfig& c = variant.config;
-  c.hidden_size = 128;
-  c.target_hidden_size = 64;
-  c.head_dim = name.size() % 2 == 0 ? 64 : 128;
-  c.intermediate_size = 320;
-  c.vocab_size = 101;  // no multiple of 8
-  if (c.conv_kernel_size > 0) c.conv_group_size = 16;
-  return variant;
-}
-
 class ChainPathTest : public DraftTest, public ::testing::WithParamInterface<std::string> {
  protected:
   // Two bands of up to 8 rows are no more than a chain takes.
@@ -52,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, ChainPathTest, ::testing::ValuesIn(DraftVaria
                          [](const auto& run) { return run.param; });
 
 TEST_P(ChainPathTest, IsNearTheSimplePath) {
-  const DraftVariant variant = Widened(GetParam());
+  const DraftVariant variant = WideDraftVariantOf(GetParam());
   for (const std::uint64_t version : {1, 2}) {
     const SessionLimits limits = SmallLimits(version == 1 ? 1 : kBands);
     const auto fast =
@@ -73,7 +60,7 @@ TEST_P(ChainPathTest, IsNearTheSimplePath) {
 }
 
 TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
-  const DraftVariant variant = Widened(GetParam());
+  const DraftVariant variant = WideDraftVariantOf(GetParam());
   const SessionLimits limits = SmallLimits(kBands);
   const auto graphs = Open(variant, limits, {.fast = true}, Products::kOwn);
   const auto eager = Open(variant, limits, {.graphs = false, .fast = true}, Products::kOwn);

@@ -10,6 +10,7 @@ using ::testing::HasSubstr;
 TEST(CaseIdTest, ParsingAndPrintingAreInverse) {
   for (const char* text : {
            "op/rms_norm/rows=16,h=4096/bf16",
+           "op/rms_norm/rows=16,h=4096/bf16/denormal",
            "draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1",
            "scratch/dflash_v2/qwen3.8-27b-dflash2/ctx_window=4096,nb=8",
            "op/argmax/v=18446744073709551615/bf16",

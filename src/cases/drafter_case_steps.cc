@@ -77,17 +77,16 @@ Status DrafterCase::LoadNeighbours(const JsonObject& root) {
     }
     for (std::size_t n = 0; n < list->size(); ++n) {
       const Json wrapped = {{"steps", (*list)[n]}};
-      DM_ASSIGN_OR_RETURN(
-          const JsonObject neighbour,
-          JsonObject::Root(wrapped, root.Where(fmt::format("neighbours[{}]", n))));
+      DM_ASSIGN_OR_RETURN(const JsonObject neighbour,
+                          JsonObject::Root(wrapped, root.Where(fmt::format("neighbours[{}]", n))));
       DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, neighbour.ObjectList("steps"));
       DM_ASSIGN_OR_RETURN(std::vector<CaseStep> sequence, LoadSequence(steps, n));
       neighbours_.push_back(std::move(sequence));
     }
   }
   if (band_ > neighbours_.size()) {
-    return root.TypeError(
-        "band", fmt::format("at most the number of neighbours, {}", neighbours_.size()));
+    return root.TypeError("band",
+                          fmt::format("at most the number of neighbours, {}", neighbours_.size()));
   }
   return OkStatus();
 }
@@ -99,9 +98,9 @@ StatusOr<std::vector<CaseStep>> DrafterCase::LoadSequence(
   for (std::size_t s = 0; s < steps.size(); ++s) {
     DM_ASSIGN_OR_RETURN(CaseStep step, LoadStep(steps[s], s, neighbour));
     if (step.drop_front_rows > (step.reset ? 0 : context)) {
-      return steps[s].TypeError("drop_front_rows",
-                                fmt::format("at most the {} rows of context so far",
-                                            step.reset ? 0 : context));
+      return steps[s].TypeError(
+          "drop_front_rows",
+          fmt::format("at most the {} rows of context so far", step.reset ? 0 : context));
     }
     if (step.reset) step.drop_front_rows = context;
     context = context - step.drop_front_rows + step.new_context_rows;

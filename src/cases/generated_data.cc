@@ -216,9 +216,10 @@ StatusOr<Checkpoint> GenerateCheckpoint(const DrafterConfig& config, const DataG
 StatusOr<std::vector<BFloat16>> GenerateTaps(const DrafterConfig& config,
                                              const DataGenerator& generator, std::size_t step,
                                              std::uint64_t rows) {
-  return GenerateValues(
-      generator,
-      {fmt::format("step{}.inputs.target_hidden", step), {rows, config.tap_width()}, 0, generator.tap_scale});
+  return GenerateValues(generator, {fmt::format("step{}.inputs.target_hidden", step),
+                                    {rows, config.tap_width()},
+                                    0,
+                                    generator.tap_scale});
 }
 
 }  // namespace draftmark

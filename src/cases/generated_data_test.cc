@@ -103,5 +103,62 @@ TEST(SelectRows, TakesWholeRows) {
   EXPECT_EQ(SelectRows({3, 2}, values, {}), values);
 }
 
+// A case's sequence among others: bands, resets and rests, each sequence with taps of its own.
+TEST(GeneratedData, NeighboursAreSequencesOfTheSameSession) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase alone, MakeGenerated());
+  EXPECT_TRUE(alone.neighbours().empty());
+  EXPECT_EQ(alone.band(), 0u);
+  EXPECT_FALSE(alone.replay());
+  EXPECT_TRUE(alone.end_to_end());
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase made, MakeGenerated(R"({
+      "band": 1, "replay": true, "end_to_end": false,
+      "neighbours": [[{"new_context_rows": 90, "start": 90, "anchor": 1},
+                      {"new_context_rows": 3, "start": 9, "anchor": 2, "reset": true, "rests": true}],
+                     []]})"));
+  EXPECT_EQ(made.id().ToString(), "draft/made/gamma=5,ctx=90,steps=2,nb=3");
+  EXPECT_EQ(made.band(), 1u);
+  EXPECT_TRUE(made.replay());
+  EXPECT_FALSE(made.end_to_end());
+  ASSERT_EQ(made.neighbours().size(), 2u);
+  ASSERT_EQ(made.neighbours()[0].size(), 2u);
+  EXPECT_TRUE(made.neighbours()[1].empty());
+  const CaseStep& left = made.neighbours()[0][1];
+  EXPECT_TRUE(left.reset);
+  EXPECT_TRUE(left.rests);
+  EXPECT_EQ(left.drop_front_rows, 90u);
+  EXPECT_NE(made.neighbours()[0][0].target_hidden[0], made.steps()[0].target_hidden[0]);
+  EXPECT_EQ(made.steps()[0].target_hidden, alone.steps()[0].target_hidden);
+}
+
+TEST(GeneratedData, NeighboursThatCannotBeAreRefused) {
+  const auto refused = [](const char* change, const char* what) {
+    EXPECT_THAT(MakeGenerated(change), StatusIs(StatusCode::kInvalidArgument, HasSubstr(what)));
+  };
+  refused(R"({"band": 1})", "band: expected at most the number of neighbours, 0, found 1");
+  refused(R"({"neighbours": 3})", "neighbours: expected a list of lists of steps");
+  refused(R"({"neighbours": [[{"new_context_rows": 3, "start": 2, "anchor": 1}]]})",
+          "neighbours[0]");
+  refused(R"({"steps": [{"new_context_rows": 3, "start": 3, "anchor": 1, "rests": true}]})",
+          "rests: expected a neighbour's step");
+  refused(R"({"steps": [{"new_context_rows": 3, "start": 3, "anchor": 1},
+                        {"new_context_rows": 3, "start": 6, "anchor": 1, "reset": true,
+                         "drop_front_rows": 1}]})",
+          "drop_front_rows: expected at most the 0 rows");
+}
+
+TEST(GeneratedData, TapsReachAsFarAsTheirScale) {
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase made,
+                          MakeGenerated(R"({"generator": {"tap_scale": 65536}})"));
+  DM_ASSERT_OK_AND_ASSIGN(const DrafterCase usual, MakeGenerated());
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(made.steps()[0].target_hidden[i].ToDouble(),
+              32768 * usual.steps()[0].target_hidden[i].ToDouble());
+  }
+  EXPECT_EQ(GeneratorToJson(*made.generator()).at("tap_scale"), 65536);
+  EXPECT_FALSE(GeneratorToJson(*usual.generator()).contains("tap_scale"));
+  EXPECT_THAT(MakeGenerated(R"({"generator": {"tap_scale": 0}})"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("tap_scale")));
+}
+
 }  // namespace
 }  // namespace draftmark

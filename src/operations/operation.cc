@@ -152,9 +152,8 @@ StatusOr<OperationCase> MakeCase(const Operation& operation, const ShapeValues& 
 bool TakesPattern(const Operation& operation, DataPattern pattern) {
   if (pattern == DataPattern::kUsual) return true;
   return std::any_of(
-      operation.extremes.begin(), operation.extremes.end(), [&](const Extreme& extreme) {
-        return pattern != DataPattern::kNegInf || extreme.infinite;
-      });
+      operation.extremes.begin(), operation.extremes.end(),
+      [&](const Extreme& extreme) { return pattern != DataPattern::kNegInf || extreme.infinite; });
 }
 
 StatusOr<OperandSet> MakeOperands(const OperationCase& c) {

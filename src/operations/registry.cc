@@ -64,9 +64,9 @@ StatusOr<OperationCase> FindCase(std::string_view id) {
         known.push_back(DataPatternName(one));
       }
     }
-    return InvalidArgumentError(fmt::format("{}: expected as data {}, found {}", id,
-                                            known.empty() ? "nothing" : fmt::format("one of {}", fmt::join(known, ", ")),
-                                            parsed.data));
+    return InvalidArgumentError(fmt::format(
+        "{}: expected as data {}, found {}", id,
+        known.empty() ? "nothing" : fmt::format("one of {}", fmt::join(known, ", ")), parsed.data));
   }
   c.pattern = *pattern;
   return c;

@@ -109,6 +109,19 @@ DraftVariant DraftVariantOf(const std::string& name) {
   return {};
 }
 
+DraftVariant WideDraftVariantOf(const std::string& name) {
+  DraftVariant variant = DraftVariantOf(name);
+  variant.name += "_wide";
+  DrafterConfig& c = variant.config;
+  c.hidden_size = 128;
+  c.target_hidden_size = 64;
+  c.head_dim = name.size() % 2 == 0 ? 64 : 128;
+  c.intermediate_size = 320;
+  c.vocab_size = 101;  // no multiple of 8
+  if (c.conv_kernel_size > 0) c.conv_group_size = 16;
+  return variant;
+}
+
 std::vector<std::string> DraftVariantNames() {
   std::vector<std::string> names;
   for (const DraftVariant& variant : DraftVariants()) names.push_back(variant.name);

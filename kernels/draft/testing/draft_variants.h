@@ -33,6 +33,8 @@ inline void PrintTo(const DraftVariant& variant, std::ostream* os) { *os << vari
 std::vector<DraftVariant> DraftVariants();
 // One of them. Ends the process for an unknown name.
 DraftVariant DraftVariantOf(const std::string& name);
+// The same with widths that streaming chains take: multiples of 64.
+DraftVariant WideDraftVariantOf(const std::string& name);
 // For INSTANTIATE_TEST_SUITE_P over names.
 std::vector<std::string> DraftVariantNames();
 

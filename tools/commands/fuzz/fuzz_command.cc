@@ -50,8 +50,7 @@ FuzzSubject CudaSubject(const std::shared_ptr<CudaBackend>& cuda) {
     subject.drafts.push_back([cuda, path](const DrafterCase& drafter_case) -> StatusOr<CaseReport> {
       // An empty report passes.
       if (path.alone && !drafter_case.neighbours().empty()) return CaseReport();
-      return RunDrafterCase(drafter_case, Precision::kBf16, path.judged,
-                            cuda->Sessions(path.kind));
+      return RunDrafterCase(drafter_case, Precision::kBf16, path.judged, cuda->Sessions(path.kind));
     });
   }
   return subject;
@@ -96,9 +95,8 @@ class Run {
     if (parsed_.seconds > 0) {
       options.out_of_time = [&] { return elapsed() >= static_cast<double>(parsed_.seconds); };
     }
-    DM_ASSIGN_OR_RETURN(const FuzzReport report, Fuzz(subject, options, [&](const auto& finding) {
-                          Show(finding);
-                        }));
+    DM_ASSIGN_OR_RETURN(const FuzzReport report,
+                        Fuzz(subject, options, [&](const auto& finding) { Show(finding); }));
     DM_RETURN_IF_ERROR(written_);
     Finish(subject, options, report, elapsed());
     return OkStatus();
@@ -108,8 +106,8 @@ class Run {
   void Show(const FuzzFinding& finding) {
     std::string directory;
     if (finding.operation.empty()) {
-      directory = JoinPath(parsed_.out,
-                           fmt::format("seed{}-case{}", parsed_.fuzz.seed, finding.index));
+      directory =
+          JoinPath(parsed_.out, fmt::format("seed{}-case{}", parsed_.fuzz.seed, finding.index));
       const Status status = WriteFinding(finding, directory);
       if (!status.ok() && written_.ok()) written_ = status;
     }
@@ -157,9 +155,8 @@ class Run {
 
 void AddFuzzCommand(CLI::App& app, CommandContext& context) {
   auto parsed = std::make_shared<Parsed>();
-  CLI::App* const command =
-      app.add_subcommand("fuzz",
-                         "Draw cases of operations and drafts at random; make what fails small");
+  CLI::App* const command = app.add_subcommand(
+      "fuzz", "Draw cases of operations and drafts at random; make what fails small");
   AddU64Option(*command, "--seed", parsed->fuzz.seed, "The same seed draws the same cases (1)");
   AddU64Option(*command, "--first", parsed->fuzz.first_case,
                "Number of the first case, as a finding names it (0)");
@@ -169,9 +166,10 @@ void AddFuzzCommand(CLI::App& app, CommandContext& context) {
       AddU64Option(*command, "--seconds", parsed->seconds, "As many as begin in this time");
   seconds->excludes(cases);
   command
-      ->add_option("--backend", parsed->backend,
-                   "Who computes: the reference on the CPU, in both precisions, or the CUDA kernels "
-                   "on the first GPU; both are compared with formulas written apart")
+      ->add_option(
+          "--backend", parsed->backend,
+          "Who computes: the reference on the CPU, in both precisions, or the CUDA kernels "
+          "on the first GPU; both are compared with formulas written apart")
       ->check(CLI::IsMember({"reference", "cuda"}))
       ->capture_default_str();
   command->add_option("--only", parsed->only, "One kind of cases")
