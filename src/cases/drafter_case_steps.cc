@@ -56,12 +56,6 @@ StatusOr<std::map<std::string, double>> ReadNumberMap(const JsonObject& root,
   return result;
 }
 
-Status WrongWidth(const std::string& path, std::size_t step, const std::string& expected,
-                  std::size_t found) {
-  return DataLossError(fmt::format("{}: tensor {}block_tokens: expected {} tokens, found {}", path,
-                                   InputPrefix(step), expected, found));
-}
-
 }  // namespace
 
 Status DrafterCase::LoadSteps(const JsonObject& root) {
@@ -109,10 +103,6 @@ StatusOr<std::vector<CaseStep>> DrafterCase::LoadSequence(
           fmt::format("at most the {} rows of context so far", step.reset ? 0 : context));
     }
     if (step.reset) step.drop_front_rows = context;
-    if (!sequence.empty() && step.block_tokens.size() != sequence.front().block_tokens.size()) {
-      return WrongWidth(golden_.path(), s, std::to_string(sequence.front().block_tokens.size()),
-                        step.block_tokens.size());
-    }
     context = context - step.drop_front_rows + step.new_context_rows;
     sequence.push_back(std::move(step));
   }
@@ -175,9 +165,16 @@ Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index,
   }
   DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> tokens,
                       ReadIntegers(golden_, inputs + "block_tokens", std::nullopt));
-  // Later steps are as wide as the first, which LoadSequence checks.
-  if (tokens.empty() || (index == 0 && tokens.size() < 2)) {
-    return WrongWidth(golden_.path(), index, "at least 2", tokens.size());
+  // Later steps are as wide as the first.
+  std::size_t width = tokens.size();
+  if (index > 0) {
+    DM_ASSIGN_OR_RETURN(const TensorView first, golden_.Get(InputPrefix(0) + "block_tokens"));
+    width = first.elements();
+  }
+  if (tokens.size() < 2 || tokens.size() != width) {
+    return DataLossError(
+        fmt::format("{}: tensor {}block_tokens: expected {} tokens, found {}", golden_.path(),
+                    inputs, index > 0 ? std::to_string(width) : "at least 2", tokens.size()));
   }
   for (const std::int64_t token : tokens) {
     if (token < 0 || static_cast<std::uint64_t>(token) >= config_.vocab_size) {
