@@ -28,6 +28,7 @@ struct Outcome {
   std::string signature;
   std::string report;
 
+  bool is_error() const { return kind == Kind::kFailed && signature.starts_with("error"); }
   // What must stay as it is while the case shrinks: the signature without step and layer.
   std::string Essence() const {
     std::string essence;
@@ -67,7 +68,7 @@ class Fuzzer {
 
   StatusOr<FuzzReport> Run() {
     for (std::uint64_t i = 0; i < options_.most_cases; ++i) {
-      if (options_.out_of_time && options_.out_of_time()) break;
+      if (ended_ || (options_.out_of_time && options_.out_of_time())) break;
       const std::uint64_t index = options_.first_case + i;
       const std::uint64_t seed = BitsAt(Mix64(options_.seed), index);
       const bool history = options_.only == FuzzOnly::kHistories ||
@@ -96,6 +97,12 @@ class Fuzzer {
     return RunDrafts(*made);
   }
 
+  // How often a finding may be tried.
+  int TriesFor(const Outcome& outcome) {
+    ended_ = subject_.errors_are_final && outcome.is_error();
+    return ended_ ? 0 : options_.most_shrink_tries;
+  }
+
   void Keep(FuzzFinding finding) {
     on_finding_(finding);
     report_.findings.push_back(std::move(finding));
@@ -113,8 +120,8 @@ class Fuzzer {
           const Outcome of = RunOperations(candidate);
           return of.kind == Outcome::Kind::kFailed && of.Essence() == outcome.Essence();
         },
-        options_.most_shrink_tries);
-    const Outcome least = RunOperations(shrunk.least);
+        TriesFor(outcome));
+    const Outcome least = shrunk.tries == 0 ? outcome : RunOperations(shrunk.least);
     Keep({.index = index,
           .original = c.Id(),
           .signature = least.signature,
@@ -142,8 +149,8 @@ class Fuzzer {
           const std::optional<Outcome> of = RunDraft(candidate);
           return of && of->kind == Outcome::Kind::kFailed && of->Essence() == outcome.Essence();
         },
-        options_.most_shrink_tries);
-    const Outcome least = RunDraft(shrunk.least).value_or(outcome);
+        TriesFor(outcome));
+    const Outcome least = shrunk.tries == 0 ? outcome : RunDraft(shrunk.least).value_or(outcome);
     Keep({.index = index,
           .original = made->id().ToString(),
           .signature = least.signature,
@@ -157,6 +164,7 @@ class Fuzzer {
   const FuzzOptions& options_;
   const std::function<void(const FuzzFinding&)>& on_finding_;
   FuzzReport report_;
+  bool ended_ = false;
 };
 
 }  // namespace

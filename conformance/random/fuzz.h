@@ -36,6 +36,8 @@ namespace draftmark {
 struct FuzzSubject {
   std::string name;  // as in --backend
   bool may_refuse = true;
+  // After an error (of CUDA) nothing else can be computed: the run ends with it.
+  bool errors_are_final = false;
   std::vector<std::function<StatusOr<OperationReport>(const OperationCase&)>> operations = {};
   std::vector<std::function<StatusOr<CaseReport>(const DrafterCase&)>> drafts = {};
 };

@@ -190,6 +190,12 @@ TEST(PlantedFaultsTest, RefusalsAreCountedAndErrorsFound) {
   DM_ASSERT_OK_AND_ASSIGN(const FuzzReport broken, Fuzz(subject, options, kQuiet));
   EXPECT_EQ(broken.findings.size(), 5u);
   EXPECT_THAT(broken.findings[0].report, HasSubstr("an illegal address"));
+  // On a GPU nothing can be computed after it.
+  subject.errors_are_final = true;
+  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport ended, Fuzz(subject, options, kQuiet));
+  EXPECT_EQ(ended.findings.size(), 1u);
+  EXPECT_EQ(ended.findings[0].shrink_tries, 0);
+  EXPECT_EQ(ended.operations, 1u);
 }
 
 TEST(ShrinkTest, StopsAtTheLeastAndWhenOutOfTries) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@ namespace {
 struct Parsed {
   FuzzOptions fuzz;
   std::uint64_t seconds = 0;
+  std::uint64_t tries = 400;
   std::string backend = "reference";
   std::string only;
   std::string out = "fuzz-findings";
@@ -27,7 +29,7 @@ struct Parsed {
 
 // Every path that a draft can take. Version 1 and the path without a cache hold one sequence.
 FuzzSubject CudaSubject(const std::shared_ptr<CudaBackend>& cuda) {
-  FuzzSubject subject = {.name = kCudaBackend.name};
+  FuzzSubject subject = {.name = kCudaBackend.name, .errors_are_final = true};
   subject.operations.push_back([cuda](const OperationCase& c) {
     return CheckOperation(c, Precision::kBf16, kCudaBackend.name, SumType::kFloat32,
                           cuda->Operations());
@@ -165,6 +167,8 @@ void AddFuzzCommand(CLI::App& app, CommandContext& context) {
   CLI::Option* const seconds =
       AddU64Option(*command, "--seconds", parsed->seconds, "As many as begin in this time");
   seconds->excludes(cases);
+  AddU64Option(*command, "--tries", parsed->tries,
+               "How often one finding is tried smaller, beyond the budget (400)");
   command
       ->add_option(
           "--backend", parsed->backend,
@@ -189,6 +193,8 @@ void AddFuzzCommand(CLI::App& app, CommandContext& context) {
       }
       parsed->fuzz.most_cases = UINT64_MAX;
     }
+    constexpr std::uint64_t kMostTries = 1'000'000;
+    parsed->fuzz.most_shrink_tries = static_cast<int>(std::min(parsed->tries, kMostTries));
     if (parsed->only == "operations") parsed->fuzz.only = FuzzOnly::kOperations;
     if (parsed->only == "histories") parsed->fuzz.only = FuzzOnly::kHistories;
     if (const Status status = Run(*parsed, context).Go(); !status.ok()) context.Fail(status);

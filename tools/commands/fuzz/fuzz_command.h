@@ -1,5 +1,5 @@
-// `draftmark fuzz [--seed N] [--cases N | --seconds N] [--backend reference|cuda] [--out DIR]
-// [--only operations|histories] [--format text|json]`: draws cases of operations and of whole drafts,
+// `draftmark fuzz [--seed N] [--first N] [--cases N | --seconds N] [--tries N]
+// [--backend reference|cuda] [--out DIR] [--only operations|histories] [--format text|json]`: draws cases of operations and of whole drafts,
 // and makes what fails as small as it goes (conformance/random/fuzz.h). For a draft it writes a case
 // folder below DIR, for an operation it prints the case's id: `draftmark verify` takes both.
 //
