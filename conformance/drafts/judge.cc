@@ -166,7 +166,7 @@ void JudgeShape(const DrafterCase& drafter_case, const TappedStages& tapped, Sta
                 Shape& whole) {
   const CaseStep& inputs = drafter_case.steps()[verdict.step];
   whole = StageShape(drafter_case.config(), verdict.stage, inputs.new_context_rows,
-                     drafter_case.gamma());
+                     inputs.block_tokens.size());
   const auto found = tapped.find(verdict.stage);
   if (found == tapped.end()) {
     verdict.Fail(FailureKind::kMissing, "the backend gave no such stage");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -53,7 +54,9 @@ StatusOr<CaseSession> CaseSession::Open(const DrafterCase& drafter_case, Precisi
   limits.max_batch = 1 + drafter_case.neighbours().size();
   limits.max_context = drafter_case.largest_context();
   limits.ctx_window = kContextRowsPerPass;
-  limits.gamma = drafter_case.gamma();
+  for (const CaseStep& step : drafter_case.steps()) {
+    limits.gamma = std::max<std::uint64_t>(limits.gamma, step.block_tokens.size());
+  }
   StatusOr<std::unique_ptr<DraftSession>> opened = open(drafter_case, limits, precision);
   if (!opened.ok()) return opened.status().Annotated(drafter_case.directory());
   return CaseSession(drafter_case, *std::move(opened));

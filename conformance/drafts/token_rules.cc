@@ -33,11 +33,11 @@ class TokenCheck {
   StatusOr<std::string> Run() {
     const DrafterConfig& config = case_.config();
     first_row_ = config.row_convention == RowConvention::kInPlace ? 1 : 0;
-    drafts_ = config.drafts(case_.gamma());
+    drafts_ = config.drafts(Width());
     for (const char* stage : {"draft_tokens", "margin"}) {
       DM_RETURN_IF_ERROR(LoadExpected(stage));
     }
-    if (!Has("draft_tokens", drafts_) || !Has("logits", case_.gamma() * config.vocab_size)) {
+    if (!Has("draft_tokens", drafts_) || !Has("logits", Width() * config.vocab_size)) {
       return std::string(
           "tokens and logits of the expected size were not tapped, so tokens cannot be recomputed");
     }
@@ -57,6 +57,7 @@ class TokenCheck {
   bool against_oracle() const { return against_oracle_; }
 
  private:
+  std::size_t Width() const { return case_.steps()[step_].block_tokens.size(); }
   Status LoadExpected(const std::string& stage) {
     DM_ASSIGN_OR_RETURN(std::optional<ExpectedStage> expected, case_.Expected(step_, stage));
     if (expected) expected_[stage] = std::move(expected->values);
@@ -116,7 +117,7 @@ class TokenCheck {
 
   std::string CheckMarkov() {
     const std::size_t vocabulary = case_.config().vocab_size;
-    if (!Has("markov.logits", case_.gamma() * vocabulary))
+    if (!Has("markov.logits", Width() * vocabulary))
       return "the stage markov.logits was not tapped";
     for (std::size_t d = 0; d < drafts_; ++d) {
       const std::size_t own = TieRule(Tapped("markov.logits", first_row_ + d, vocabulary));

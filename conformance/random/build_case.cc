@@ -39,7 +39,7 @@ Status WriteStages(const DrafterCase& drafter_case, const plain::Recorder& exact
   for (const auto& [id, values] : exact.values()) {
     const Shape shape =
         StageShape(drafter_case.config(), id.stage, drafter_case.steps()[id.step].new_context_rows,
-                   drafter_case.gamma());
+                   drafter_case.steps()[id.step].block_tokens.size());
     if (shape.empty()) continue;  // no stage of this geometry
     for (const double value : values) {
       if (std::isfinite(value)) continue;

@@ -77,11 +77,13 @@ TEST(RandomDraftTest, EveryDraftIsACaseAndEveryKindIsDrawn) {
       if (step.drop_front_rows > 0 && !step.reset) ++seen["slide"];
       if (step.new_context_rows == 0) ++seen["no new rows"];
       if (step.new_context_rows > 64) ++seen["several passes"];
+      if (step.block_tokens.size() != made.gamma()) ++seen["another width"];
     }
   }
-  for (const char* const kind : {"dflash", "dflash2", "dspark", "vanilla", "gated", "rnn", "yarn",
-                                 "window", "replay", "sixteen sequences", "more than 32 rows",
-                                 "reset", "slide", "no new rows", "several passes"}) {
+  for (const char* const kind :
+       {"dflash", "dflash2", "dspark", "vanilla", "gated", "rnn", "yarn", "window", "replay",
+        "sixteen sequences", "more than 32 rows", "reset", "slide", "another width", "no new rows",
+        "several passes"}) {
     EXPECT_GE(seen[kind], 3) << kind;
   }
 }

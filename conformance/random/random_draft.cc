@@ -102,7 +102,8 @@ class Sequence {
   Sequence(Draws& draws, const OrderedJson& json)
       : draws_(draws), gamma_(json["block_size"]), vocabulary_(json["vocab_size"]) {}
 
-  OrderedJson Next(bool neighbour) {
+  // `width` 0: the whole block.
+  OrderedJson Next(bool neighbour, std::uint64_t width) {
     OrderedJson step = OrderedJson::object();
     if (context_ == 0) {
       Join(step);
@@ -116,6 +117,7 @@ class Sequence {
     }
     step["start"] = next_;
     step["anchor"] = draws_.Below(vocabulary_);
+    if (width > 0) step["width"] = width;
     if (neighbour && draws_.OneIn(4)) step["rests"] = true;
     return step;
   }
@@ -155,10 +157,12 @@ class Sequence {
   std::uint64_t next_ = 0;  // position of the next anchor
 };
 
-OrderedJson Steps(Draws& draws, const OrderedJson& json, std::uint64_t count, bool neighbour) {
+// `widths`: of each step, the same for all sequences.
+OrderedJson Steps(Draws& draws, const OrderedJson& json, std::uint64_t count, bool neighbour,
+                  const std::vector<std::uint64_t>& widths) {
   Sequence sequence(draws, json);
   OrderedJson steps = OrderedJson::array();
-  for (std::uint64_t s = 0; s < count; ++s) steps.push_back(sequence.Next(neighbour));
+  for (std::uint64_t s = 0; s < count; ++s) steps.push_back(sequence.Next(neighbour, widths[s]));
   return steps;
 }
 
@@ -171,12 +175,17 @@ OrderedJson RandomDraft(std::uint64_t seed) {
   AddAttention(draws, json);
   AddHeads(draws, json);
   const std::uint64_t count = 1 + draws.Below(6);
-  json["steps"] = Steps(draws, json, count, /*neighbour=*/false);
+  std::vector<std::uint64_t> widths(count + 1, 0);
+  if (draws.OneIn(3)) {
+    const std::uint64_t block = json["block_size"];
+    for (std::uint64_t& width : widths) width = draws.OneIn(2) ? 0 : 2 + draws.Below(block - 1);
+  }
+  json["steps"] = Steps(draws, json, count, /*neighbour=*/false, widths);
   if (draws.OneIn(2)) {
     const std::uint64_t neighbours = draws.OneIn(8) ? 15 : 1 + draws.Below(3);
     OrderedJson list = OrderedJson::array();
     for (std::uint64_t n = 0; n < neighbours; ++n) {
-      list.push_back(Steps(draws, json, 1 + draws.Below(count + 1), /*neighbour=*/true));
+      list.push_back(Steps(draws, json, 1 + draws.Below(count + 1), /*neighbour=*/true, widths));
     }
     json["neighbours"] = std::move(list);
     json["band"] = draws.Below(neighbours + 1);

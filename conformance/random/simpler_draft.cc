@@ -37,6 +37,14 @@ void EraseStep(OrderedJson& json, std::size_t index) {
   }
 }
 
+void ForEachStep(OrderedJson& json, const std::function<void(OrderedJson&)>& change) {
+  for (OrderedJson& step : json["steps"]) change(step);
+  if (!json.contains("neighbours")) return;
+  for (OrderedJson& steps : json["neighbours"]) {
+    for (OrderedJson& step : steps) change(step);
+  }
+}
+
 void EraseNeighbour(OrderedJson& json, std::size_t index) {
   json["neighbours"].erase(index);
   if (index < U64(json, "band")) json["band"] = U64(json, "band") - 1;
@@ -56,6 +64,9 @@ void OfferFewerSequences(const OrderedJson& config, Offers& offers) {
     }
   }
   offers.Add([](OrderedJson& json) { json.erase("replay"); });
+  // All propose at the same width.
+  offers.Add(
+      [](OrderedJson& json) { ForEachStep(json, [](OrderedJson& step) { step.erase("width"); }); });
 }
 
 void OfferFewerSteps(const OrderedJson& config, Offers& offers) {
@@ -175,7 +186,13 @@ void OfferSmallerWidths(const OrderedJson& config, Offers& offers) {
   }
   const std::uint64_t gamma = U64(config, "block_size");
   for (const std::uint64_t less : {std::uint64_t{2}, gamma / 2, gamma - 1}) {
-    if (less >= 2) offers.Add([less](OrderedJson& json) { json["block_size"] = less; });
+    if (less < 2) continue;
+    offers.Add([less](OrderedJson& json) {
+      json["block_size"] = less;
+      ForEachStep(json, [less](OrderedJson& step) {
+        if (U64(step, "width") > less) step["width"] = less;
+      });
+    });
   }
   struct Least {
     const char* key;
@@ -190,15 +207,10 @@ void OfferSmallerWidths(const OrderedJson& config, Offers& offers) {
     offers.Add([&](OrderedJson& json) {
       json[least.key] = least.value;
       json["mask_token_id"] = std::min(U64(json, "mask_token_id"), U64(json, "vocab_size") - 1);
-      const auto clamp = [&](OrderedJson& steps) {
-        for (OrderedJson& step : steps) {
-          step["anchor"] = std::min(U64(step, "anchor"), U64(json, "vocab_size") - 1);
-        }
-      };
-      clamp(json["steps"]);
-      if (json.contains("neighbours")) {
-        for (OrderedJson& steps : json["neighbours"]) clamp(steps);
-      }
+      const std::uint64_t last = U64(json, "vocab_size") - 1;
+      ForEachStep(json, [last](OrderedJson& step) {
+        step["anchor"] = std::min(U64(step, "anchor"), last);
+      });
     });
   }
 }

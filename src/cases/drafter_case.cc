@@ -108,8 +108,8 @@ StatusOr<DrafterCase> DrafterCase::Make(const Json& json, const std::string& dir
 
 std::vector<std::uint64_t> DrafterCase::RowsOf(std::size_t step, const std::string& stage) const {
   const CaseStep& s = steps_[step];
-  const Shape whole = StageShape(config_, stage, s.new_context_rows, gamma());
-  const Shape without = StageShape(config_, stage, 0, gamma());
+  const Shape whole = StageShape(config_, stage, s.new_context_rows, s.block_tokens.size());
+  const Shape without = StageShape(config_, stage, 0, s.block_tokens.size());
   if (!s.kept_context_rows || whole == without) return {};  // no context rows in this stage
   std::vector<std::uint64_t> rows = *s.kept_context_rows;
   for (std::uint64_t row = s.new_context_rows; row < whole[0]; ++row) rows.push_back(row);
@@ -171,7 +171,8 @@ Status DrafterCase::CheckGolden() const {
 Status DrafterCase::CheckGoldenStage(const std::string& name, std::size_t step,
                                      const std::string& stage) const {
   DM_ASSIGN_OR_RETURN(const TensorView view, golden_.Get(name));
-  Shape expected = StageShape(config_, stage, steps_[step].new_context_rows, gamma());
+  Shape expected =
+      StageShape(config_, stage, steps_[step].new_context_rows, steps_[step].block_tokens.size());
   if (const std::vector<std::uint64_t> rows = RowsOf(step, stage); !rows.empty()) {
     expected[0] = rows.size();
   }

@@ -19,7 +19,8 @@
 //                     the drafter is so small or ill-conditioned that the distance between a sound
 //                     BF16 run and float64 has no bound: only what follows from the run's own
 //                     stages is judged in BF16
-// and in a step: "reset": true, the sequence leaves and another one joins in its place.
+// and in a step: "reset": true, the sequence leaves and another one joins in its place; "width": 5,
+// the block has fewer rows than block_size, the same for all sequences.
 //
 // It is loaded once, checked as a whole, and never altered; it may be read by several threads.
 #ifndef DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
@@ -94,6 +95,7 @@ class DrafterCase {
   const std::optional<DataGenerator>& generator() const { return generator_; }
   // The most context rows that one sequence sees at once.
   std::uint64_t largest_context() const;
+  // Rows of the first step's block.
   std::uint64_t gamma() const { return steps_.front().block_tokens.size(); }
 
   // The float64 stage, or nothing if the case does not hold it (long cases leave some out).

@@ -150,8 +150,11 @@ Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index,
     if (neighbour) generator.seed += SeedOf(fmt::format("neighbour{}", *neighbour));
     DM_ASSIGN_OR_RETURN(step.target_hidden,
                         GenerateTaps(config_, generator, index, step.new_context_rows));
-    step.block_tokens.assign(config_.block_size,
-                             static_cast<std::uint32_t>(*config_.mask_token_id));
+    DM_ASSIGN_OR_RETURN(const std::uint64_t width, object.U64Or("width", config_.block_size));
+    if (width < 2 || width > config_.block_size) {
+      return object.TypeError("width", fmt::format("2 to block_size, {}", config_.block_size));
+    }
+    step.block_tokens.assign(width, static_cast<std::uint32_t>(*config_.mask_token_id));
     step.block_tokens[0] = static_cast<std::uint32_t>(anchor);
     return OkStatus();
   }

@@ -135,6 +135,8 @@ TEST(GeneratedData, NeighboursThatCannotBeAreRefused) {
     EXPECT_THAT(MakeGenerated(change), StatusIs(StatusCode::kInvalidArgument, HasSubstr(what)));
   };
   refused(R"({"band": 1})", "band: expected at most the number of neighbours, 0, found 1");
+  refused(R"({"steps": [{"new_context_rows": 3, "start": 3, "anchor": 1, "width": 6}]})",
+          "width: expected 2 to block_size, 5, found 6");
   refused(R"({"neighbours": 3})", "neighbours: expected a list of lists of steps");
   refused(R"({"neighbours": [[{"new_context_rows": 3, "start": 2, "anchor": 1}]]})",
           "neighbours[0]");
