@@ -30,6 +30,8 @@ refuses '--suite: expected all or compact, found some' "$2" --suite some
 refuses '--cache needs a value: cold or warm' "$2" --cache
 refuses '--samples: expected 1 to 100000, found 3x' "$2" --samples=3x
 refuses '--judge: expected on or off, found 1' "$2" --judge=1
+refuses '--backend needs a value: the path of a plug-in' "$2" --backend=
+refuses '--beside: only a plug-in (--backend) has others beside it' "$2" --beside=on
 refuses 'cannot open none.json: ' "$2" --catalogue=none.json
 DRAFTMARK_ORDER_SEED=first
 export DRAFTMARK_ORDER_SEED

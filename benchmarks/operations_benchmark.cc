@@ -13,6 +13,11 @@
 //   --judge=on|off       whether small cases are judged by their oracle before they are timed; default
 //                        on for all, off for compact, whose cases conformance judges anyway
 //   --samples_out=FILE   every sample of each benchmark, a JSON line each (sample_log.h)
+//   --backend=PLUGIN     times the CUDA kernels of a plug-in (kernels/plugin/README.md), at the shapes that
+//                        it supports and under the same names, so that `draftmark perf gate` compares
+//                        them with ours or with its own last build
+//   --beside=on|off      with a plug-in: behind each entry the same shape by our kernels (/by:draftmark)
+//                        and, of linear layers, by cuBLASLt (/by:cublaslt); default off
 //   --catalogue=FILE     default golden/configs/drafter_configs.json of the checkout
 //
 // An entry of the report is one run of samples: real_time is their trimmed mean (run_value.h), so
@@ -49,7 +54,10 @@
 #include "benchmarks/report_run.h"
 #include "benchmarks/sample_log.h"
 #include "benchmarks/watched_gpu.h"
+#include "kernels/plugin/plugin_library.h"
+#include "kernels/plugin/timed_plugin.h"
 #include "kernels/registry/device_operations.h"
+#include "src/base/check.h"
 #include "src/base/status.h"
 #include "src/perf/benchmark_counters.h"
 
@@ -63,9 +71,14 @@ constexpr std::uint64_t kMostSamplesOption = 100000;
 constexpr std::size_t kPrelude = 8;
 constexpr int kPreludeSamples = 5;
 
-constexpr ProgramOption kOptions[] = {
-    {"--suite", "all or compact"}, {"--cache", "cold or warm"}, {"--samples", "N"},
-    {"--judge", "on or off"},      {"--samples_out", "FILE"},   {"--catalogue", "FILE"}};
+constexpr ProgramOption kOptions[] = {{"--suite", "all or compact"},
+                                      {"--cache", "cold or warm"},
+                                      {"--samples", "N"},
+                                      {"--judge", "on or off"},
+                                      {"--samples_out", "FILE"},
+                                      {"--backend", "the path of a plug-in"},
+                                      {"--beside", "on or off"},
+                                      {"--catalogue", "FILE"}};
 
 struct Options {
   Suite suite = Suite::kAll;
@@ -73,6 +86,8 @@ struct Options {
   TimedOperationOptions operation;
   std::string catalogue;
   std::string samples_out;
+  std::string plugin;  // empty: our own kernels
+  bool beside = false;
 };
 
 StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
@@ -93,9 +108,16 @@ StatusOr<Options> ParseOptions(std::vector<std::string>& arguments) {
       DM_ASSIGN_OR_RETURN(judge, ParseChoiceOption(option, "on", "off"));
     } else if (option.name == "--samples_out") {
       options.samples_out = option.value;
+    } else if (option.name == "--backend") {
+      options.plugin = option.value;
+    } else if (option.name == "--beside") {
+      DM_ASSIGN_OR_RETURN(options.beside, ParseChoiceOption(option, "on", "off"));
     } else {
       options.catalogue = option.value;
     }
+  }
+  if (options.beside && options.plugin.empty()) {
+    return InvalidArgumentError("--beside: only a plug-in (--backend) has others beside it");
   }
   if (!judge.value_or(options.suite == Suite::kAll)) options.operation.most_judged_flops = 0;
   return options;
@@ -111,6 +133,8 @@ void PrintHelp() {
          "          [--judge=on|off] small cases are judged by their oracle first; default: on "
          "for all, off for compact\n"
          "          [--samples_out=FILE] every sample of each benchmark, a JSON line each\n"
+         "          [--backend=PLUGIN] times a plug-in's CUDA kernels; "
+         "[--beside=on|off] and ours beside them\n"
          "          [--catalogue=FILE] the drafters; default: "
          "golden/configs/drafter_configs.json\n";
   benchmark::PrintDefaultHelp();
@@ -119,6 +143,25 @@ void PrintHelp() {
 int Refuse(const Status& status) {
   std::cerr << "operations_benchmark: " << status.message() << "\n";
   return 2;
+}
+
+// A row of the report for a shape: who computes it.
+struct Entry {
+  kernels::DeviceOperation operation;
+  std::string suffix;   // of the name, where several compute it
+  std::string backend;  // for the report of a wrong result
+};
+
+// Our kernels without the library where it would multiply.
+kernels::DeviceOperation WithoutLibrary(const kernels::DeviceOperation& operation) {
+  kernels::DeviceOperation own = operation;
+  own.launch = [launch = operation.launch](const OperationCase& c,
+                                           const kernels::DeviceOperands& operands,
+                                           kernels::LaunchContext context) {
+    context.cublaslt = nullptr;
+    return launch(c, operands, context);
+  };
+  return own;
 }
 
 // Everything that the benchmarks of the process use.
@@ -130,12 +173,20 @@ class Program {
         log_(std::move(log)),
         options_(std::move(options)) {}
 
+  // Times the operations of a plug-in instead of ours. It must outlive the program.
+  void Use(const plugin::PluginTable& table) { plugin_ = &table; }
+
   void Register(const OperationShape& shape) {
-    benchmark::RegisterBenchmark(NameOf(shape).c_str(),
-                                 [this, shape](benchmark::State& state) { Measure(shape, state); })
-        ->UseManualTime()
-        ->Iterations(1)
-        ->Unit(benchmark::kMicrosecond);
+    for (Entry& entry : EntriesOf(shape.c)) {
+      const std::string name = NameOf(shape, entry);
+      const auto shared = std::make_shared<const Entry>(std::move(entry));
+      benchmark::RegisterBenchmark(
+          name.c_str(),
+          [this, shape, shared](benchmark::State& state) { Measure(shape, *shared, state); })
+          ->UseManualTime()
+          ->Iterations(1)
+          ->Unit(benchmark::kMicrosecond);
+    }
   }
 
   bool failed() const { return failed_; }
@@ -143,27 +194,46 @@ class Program {
 
   // Runs a benchmark without a report. What fails here fails again where it is reported.
   void RunAhead(const OperationShape& shape) {
-    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c);
+    const std::vector<Entry> entries = EntriesOf(shape.c);
+    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c, entries.front());
     for (int i = 0; timed.ok() && i < kPreludeSamples; ++i) {
       if (!(*timed)->Run().ok()) return;
     }
   }
 
  private:
-  std::string NameOf(const OperationShape& shape) const {
+  std::string NameOf(const OperationShape& shape, const Entry& entry) const {
     const bool warm = options_.operation.cache == CacheState::kWarm;
-    return shape.c.Id() + (warm ? "/cache:warm" : "");
+    return shape.c.Id() + (warm ? "/cache:warm" : "") + entry.suffix;
   }
 
-  StatusOr<std::unique_ptr<TimedOperation>> Prepare(const OperationCase& c) {
-    const kernels::DeviceOperation* const operation =
-        kernels::FindDeviceOperation(c.operation->name);
-    if (operation == nullptr) return UnimplementedError("no CUDA kernel");
-    return TimedOperation::Create(*kit_, c, *operation, options_.operation);
+  // The one that is asked for first.
+  std::vector<Entry> EntriesOf(const OperationCase& c) const {
+    const kernels::DeviceOperation* const ours = kernels::FindDeviceOperation(c.operation->name);
+    DM_CHECK(ours != nullptr);  // tested: every operation has a kernel
+    const std::string cuda = TimedOperationOptions().backend;
+    if (plugin_ == nullptr) return {{*ours, "", cuda}};
+    std::vector<Entry> entries = {
+        {plugin::DeviceOperationOf(*plugin_->Find(c.operation->name)), "", options_.plugin}};
+    if (!options_.beside) return entries;
+    if (c.operation->name == "linear") {
+      entries.push_back({WithoutLibrary(*ours), "/by:draftmark", cuda});
+      entries.push_back({*ours, "/by:cublaslt", cuda});
+    } else {
+      entries.push_back({*ours, "/by:draftmark", cuda});
+    }
+    return entries;
   }
 
-  void Measure(const OperationShape& shape, benchmark::State& state) {
-    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c);
+  // The entry must outlive the result.
+  StatusOr<std::unique_ptr<TimedOperation>> Prepare(const OperationCase& c, const Entry& entry) {
+    TimedOperationOptions options = options_.operation;
+    options.backend = entry.backend;
+    return TimedOperation::Create(*kit_, c, entry.operation, options);
+  }
+
+  void Measure(const OperationShape& shape, const Entry& entry, benchmark::State& state) {
+    const StatusOr<std::unique_ptr<TimedOperation>> timed = Prepare(shape.c, entry);
     if (!timed.ok()) {
       failed_ = true;
       state.SkipWithError(timed.status().message().c_str());
@@ -178,7 +248,7 @@ class Program {
     const StatusOr<SampledRun> run =
         TakeSamples(**timed, *watched_.monitor, watched_.watch, options_.sampling);
     if (!ReportRun(run, cost, state)) failed_ = true;
-    if (run.ok() && log_status_.ok()) log_status_ = log_.Add(NameOf(shape), *run);
+    if (run.ok() && log_status_.ok()) log_status_ = log_.Add(NameOf(shape, entry), *run);
     state.SetLabel(shape.Label());
     if (run.ok() && run->invalid.empty()) CountLaunches(operation, state.counters);
   }
@@ -203,8 +273,35 @@ class Program {
   SampleLog log_;
   Status log_status_;
   const Options options_;
+  const plugin::PluginTable* plugin_ = nullptr;
   bool failed_ = false;
 };
+
+// The plug-in of the command line, if it names one. What it does not support is taken out of `shapes`.
+StatusOr<std::optional<plugin::PluginLibrary>> LoadPlugin(const Options& options,
+                                                          const DeviceInfo& device,
+                                                          std::vector<OperationShape>& shapes) {
+  if (options.plugin.empty()) return std::optional<plugin::PluginLibrary>();
+  DM_ASSIGN_OR_RETURN(plugin::PluginLibrary library, plugin::PluginLibrary::Load(options.plugin));
+  const plugin::PluginTable& table = library.table();
+  if (table.device != plugin::PluginDevice::kCuda) {
+    return InvalidArgumentError(options.plugin + ": computes on the CPU; this program times CUDA");
+  }
+  const int architecture = 10 * device.compute_major + device.compute_minor;
+  DM_RETURN_IF_ERROR(CheckArchitecture(table, static_cast<std::uint32_t>(architecture)));
+  const std::size_t before = shapes.size();
+  std::erase_if(shapes, [&](const OperationShape& shape) {
+    const plugin::PluginOperation* const operation = table.Find(shape.c.operation->name);
+    return operation == nullptr || !plugin::Supports(*operation, shape.c);
+  });
+  if (shapes.empty()) {
+    return UnimplementedError(options.plugin + ": supports none of the " + std::to_string(before) +
+                              " shapes");
+  }
+  std::cerr << options.plugin << ": supports " << shapes.size() << " of " << before << " shapes\n";
+  benchmark::AddCustomContext("plugin", table.Describe());
+  return std::optional<plugin::PluginLibrary>(std::move(library));
+}
 
 StatusOr<std::vector<OperationShape>> ShapesOf(const Options& options) {
   DM_ASSIGN_OR_RETURN(const DrafterCatalogue catalogue, LoadDrafterCatalogue(options.catalogue));
@@ -234,14 +331,20 @@ int Main(std::vector<std::string> arguments) {
   argv.push_back(nullptr);
   benchmark::Initialize(&argc, argv.data(), PrintHelp);
   if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
-  const StatusOr<std::vector<OperationShape>> shapes = ShapesOf(*options);
+  StatusOr<std::vector<OperationShape>> shapes = ShapesOf(*options);
   if (!shapes.ok()) return Refuse(shapes.status());
-  const auto order = OrderOfRun(shapes->size(), std::getenv(kOrderSeedVariable));
-  if (!order.ok()) return Refuse(order.status());
+  // Before the machine is asked for anything.
+  if (const auto valid = OrderOfRun(0, std::getenv(kOrderSeedVariable)); !valid.ok()) {
+    return Refuse(valid.status());
+  }
   StatusOr<WatchedGpu> watched = WatchedGpu::Open();
   if (!watched.ok()) return Refuse(watched.status());
   StatusOr<SampleLog> log = SampleLog::Open(options->samples_out);
   if (!log.ok()) return Refuse(log.status());
+  const auto plugin = LoadPlugin(*options, watched->gpu->info(), *shapes);
+  if (!plugin.ok()) return Refuse(plugin.status());
+  const auto order = OrderOfRun(shapes->size(), std::getenv(kOrderSeedVariable));
+  if (!order.ok()) return Refuse(order.status());
   AddBenchmarkContext(*watched);
   AddGemmContext(*watched->gpu);
   benchmark::AddCustomContext("suite", options->suite == Suite::kAll ? "all" : "compact");
@@ -249,6 +352,7 @@ int Main(std::vector<std::string> arguments) {
   StatusOr<std::unique_ptr<ReplayKit>> kit = ReplayKit::Create(*watched->gpu);
   if (!kit.ok()) return Refuse(kit.status());
   Program program(*std::move(watched), *std::move(kit), *std::move(log), *options);
+  if (plugin->has_value()) program.Use((*plugin)->table());
   for (const std::size_t at : *order) program.Register((*shapes)[at]);
   for (std::size_t i = 0; i < std::min(kPrelude, order->size()); ++i) {
     program.RunAhead((*shapes)[(*order)[i]]);

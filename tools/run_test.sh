@@ -42,6 +42,7 @@ expect 0 'verify --precision bf16 x' verify --precision bf16 x
 
 # The GPU computes in bf16 only.
 expect 0 'verify --backend cuda' verify --backend cuda
+expect 0 'verify --backend ./libmine.so' verify --backend ./libmine.so
 expect 0 'verify op/x --backend=cuda' verify op/x --backend=cuda
 expect 0 'verify --backend cuda --format json' verify --backend cuda --format json
 [ "$(cat "$TEST_TMPDIR/stdout")" = '{}' ] || fail "the report of the GPU is not alone"

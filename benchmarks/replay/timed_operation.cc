@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "benchmarks/replay/benchmark_operands.h"
 #include "benchmarks/replay/replay_kernels.h"
 #include "conformance/operations/check_operation.h"
 #include "src/cuda/cuda_status.h"
@@ -52,7 +51,7 @@ Status TimedOperation::Prepare(const TimedOperationOptions& options) {
   }
   DM_RETURN_IF_ERROR(Place(made.operands));
   DM_RETURN_IF_ERROR(FillFirst(made.operands));
-  DM_RETURN_IF_ERROR(LaunchOnce(made.operands, made.exact && flops() < options.most_judged_flops));
+  DM_RETURN_IF_ERROR(LaunchOnce(made, options));
   return Capture();
 }
 
@@ -113,12 +112,15 @@ Status TimedOperation::FillFirst(const OperandSet& operands) {
   return kit_.gpu().stream().Synchronize();  // the operands on the host may go
 }
 
-Status TimedOperation::LaunchOnce(const OperandSet& operands, bool judge) {
+Status TimedOperation::LaunchOnce(const BenchmarkOperands& made,
+                                  const TimedOperationOptions& options) {
   // Outside of the graph: code is loaded, and a library chooses its algorithm.
   DM_RETURN_IF_ERROR(Launch(copies_.front()));
   DM_RETURN_IF_ERROR(kit_.gpu().stream().Synchronize());
-  DM_RETURN_IF_ERROR(CheckWritten(operands));
-  if (judge) DM_RETURN_IF_ERROR(Judge());
+  DM_RETURN_IF_ERROR(CheckWritten(made.operands));
+  if (made.exact && flops() < options.most_judged_flops) {
+    DM_RETURN_IF_ERROR(Judge(options.backend));
+  }
   // What is read and written changes with every launch.
   for (std::uint64_t i = 1; i < plan_.launches_per_copy; ++i) {
     DM_RETURN_IF_ERROR(Launch(copies_.front()));
@@ -142,9 +144,9 @@ Status TimedOperation::CheckWritten(const OperandSet& operands) {
   return OkStatus();
 }
 
-Status TimedOperation::Judge() {
+Status TimedOperation::Judge(const std::string& backend) {
   DM_ASSIGN_OR_RETURN(const OperationReport report,
-                      CheckOperation(c_, Precision::kBf16, "cuda", SumType::kFloat32,
+                      CheckOperation(c_, Precision::kBf16, backend, SumType::kFloat32,
                                      [&](const OperationCase&, const OperandSet&) {
                                        return copies_.front().Outputs(stream());
                                      }));

@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "benchmarks/launch_plan.h"
+#include "benchmarks/replay/benchmark_operands.h"
 #include "benchmarks/replay/operand_arena.h"
 #include "benchmarks/replay/replay_kit.h"
 #include "benchmarks/sampling.h"
@@ -35,6 +37,7 @@ struct TimedOperationOptions {
   // Cases of more operations, or with operands that are not those of conformance, are not judged by
   // their oracle, which computes on the CPU. 0: none are.
   double most_judged_flops = 5e6;
+  std::string backend = "cuda";  // whose operation it is, for the report of a wrong result
 };
 
 class TimedOperation final : public TimedWork {
@@ -61,9 +64,10 @@ class TimedOperation final : public TimedWork {
   Status Plan(const OperandSet& operands, CacheState cache);
   Status Place(const OperandSet& operands);
   Status FillFirst(const OperandSet& operands);
-  Status LaunchOnce(const OperandSet& operands, bool judge);
+  // Judges unless the options forbid it or it cannot be.
+  Status LaunchOnce(const BenchmarkOperands& made, const TimedOperationOptions& options);
   Status CheckWritten(const OperandSet& operands);
-  Status Judge();
+  Status Judge(const std::string& backend);
   Status Launch(const kernels::DeviceOperands& operands);
   Status Capture();
 

@@ -30,7 +30,7 @@ const StageVerdict* CaseReport::Tightest() const {
 
 std::string CaseReport::Signature() const {
   const StageVerdict* const failure = FirstFailure();
-  return failure == nullptr ? "" : failure->Signature();
+  return failure == nullptr ? no_result.Signature() : failure->Signature();
 }
 
 std::string ReproductionLine(const CaseReport& report) {
@@ -45,7 +45,14 @@ std::string ReportText(const CaseReport& report) {
       fmt::format("{} {} {}{}{}", report.id, report.backend, PrecisionName(report.precision),
                   report.scratch.empty() ? "" : " scratch " + report.scratch,
                   report.path.empty() ? "" : " path " + report.path);
+  if (report.no_result.unsupported()) {
+    return fmt::format("SKIP {}: unsupported: {}\n", head, report.no_result.reason);
+  }
   const StageVerdict* const failure = report.FirstFailure();
+  if (failure == nullptr && report.no_result.failed()) {
+    return fmt::format("FAIL {}: {}\n  signature: {}\n  reproduce: {}\n", head,
+                       report.no_result.reason, report.Signature(), ReproductionLine(report));
+  }
   if (failure == nullptr) {
     std::string text = fmt::format("PASS {}: {} stages", head, report.verdicts.size());
     if (const StageVerdict* const tightest = report.Tightest()) {
@@ -74,7 +81,8 @@ OrderedJson ReportJson(const CaseReport& report) {
   json["precision"] = PrecisionName(report.precision);
   if (!report.scratch.empty()) json["scratch"] = report.scratch;
   if (!report.path.empty()) json["path"] = report.path;
-  json["passed"] = report.FirstFailure() == nullptr;
+  json["passed"] = report.passed();
+  if (!report.no_result.reason.empty()) json["no_result"] = report.no_result.reason;
   json["first_failure"] = nullptr;
   json["signature"] = nullptr;
   if (!report.Signature().empty()) json["signature"] = report.Signature();

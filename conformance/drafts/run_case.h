@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/drafts/judge.h"
+#include "conformance/operations/no_result.h"
 #include "src/backend/draft_session.h"
 #include "src/base/json.h"
 #include "src/base/status.h"
@@ -41,7 +42,9 @@ struct CaseReport {
   std::string scratch = {};  // of the backend
   std::string path = {};
   std::vector<StageVerdict> verdicts;  // steps in order, stages in data-flow order
+  NoResult no_result = {};             // of a plug-in: why there are none, or no more
 
+  bool passed() const { return no_result.reason.empty() && FirstFailure() == nullptr; }
   // The first stage that is off, or null.
   const StageVerdict* FirstFailure() const;
   std::size_t Failures() const;

@@ -37,8 +37,8 @@ StatusOr<std::unique_ptr<CudaDraftSession>> Open(Gpu& gpu, Allocator& allocator,
                                                  const DrafterConfig& config,
                                                  const DrafterWeights& weights,
                                                  const SessionLimits& limits, bool graphs = true) {
-  DM_ASSIGN_OR_RETURN(auto uploaded, kernels::DraftWeights::Upload(config, weights, allocator,
-                                                                   gpu.stream.get()));
+  DM_ASSIGN_OR_RETURN(auto uploaded,
+                      kernels::DraftWeights::Upload(config, weights, allocator, gpu.stream.get()));
   return kernels::OpenCudaSession(config, std::move(uploaded), limits, allocator,
                                   /*library=*/nullptr, {.graphs = graphs, .fast = false});
 }
@@ -77,8 +77,7 @@ StatusOr<std::vector<std::vector<std::uint32_t>>> Tokens(const History& history,
   std::vector<std::vector<std::uint32_t>> tokens;
   for (std::size_t s = 0; s < history.bands[0].size(); ++s) {
     DM_ASSIGN_OR_RETURN(const std::vector<BlockRequest> requests, EnterStep(history, s, session));
-    DM_ASSIGN_OR_RETURN(const std::vector<BlockResult> results,
-                        session.Propose(requests, nullptr));
+    DM_ASSIGN_OR_RETURN(const std::vector<BlockResult> results, session.Propose(requests, nullptr));
     for (const BlockResult& result : results) tokens.push_back(result.draft_tokens);
   }
   return tokens;
@@ -113,8 +112,9 @@ Status DoesNotWait(Gpu& gpu) {
   const CaseStep& step = history.bands[0].back();
   const BlockRequest request = {0, step.block_tokens, step.start};
   kernels::StreamGate gate(session->parts().stream);
-  std::future<Status> call =
-      std::async(std::launch::async, [&] { return session->Enqueue({&request, 1}); });
+  std::future<Status> call = std::async(std::launch::async, [&] {
+    return session->Enqueue({&request, 1});
+  });
   const bool waits = call.wait_for(kLongEnough) != std::future_status::ready;
   gate.Open();
   DM_RETURN_IF_ERROR(call.get());

@@ -97,7 +97,8 @@ int RunChecks(const RunnerOptions& options) {
 #ifdef DRAFTMARK_FAULTS
   SetFault(fault);
 #else
-  if (fault != Fault::kNone) return Refuse("built without faults; bazel build //tools:mutants_runner");
+  if (fault != Fault::kNone)
+    return Refuse("built without faults; bazel build //tools:mutants_runner");
 #endif
   const StatusOr<Checks> checks = SuiteOf(options);
   if (!checks.ok()) return Refuse(checks.status().message());

@@ -137,11 +137,13 @@ class Judge {
 }  // namespace
 
 bool OperationReport::passed() const {
-  return std::all_of(verdicts.begin(), verdicts.end(),
+  return no_result.reason.empty() &&
+         std::all_of(verdicts.begin(), verdicts.end(),
                      [](const OutputVerdict& verdict) { return verdict.failure.empty(); });
 }
 
 std::string OperationReport::Signature() const {
+  if (no_result.failed()) return no_result.Signature();
   for (const OutputVerdict& verdict : verdicts) {
     if (!verdict.failure.empty()) return fmt::format("{}: {}", verdict.output, verdict.kind);
   }
@@ -213,7 +215,11 @@ std::string ReportText(const OperationReport& report) {
       fmt::format("{} {} {}", report.id, report.backend, PrecisionName(report.precision));
   if (report.passed())
     return fmt::format("PASS {}: {:.3g} of the bound\n", head, report.UsedShare());
+  if (report.no_result.unsupported()) {
+    return fmt::format("SKIP {}: unsupported: {}\n", head, report.no_result.reason);
+  }
   std::string text = fmt::format("FAIL {}\n", head);
+  if (report.no_result.failed()) text += fmt::format("  {}\n", report.no_result.reason);
   for (const OutputVerdict& verdict : report.verdicts) {
     if (verdict.failure.empty()) continue;
     text += fmt::format("  {} ({}): {}\n", verdict.output,
@@ -236,6 +242,7 @@ OrderedJson ReportJson(const OperationReport& report) {
                       {"passed", report.passed()},
                       {"signature", report.Signature()},
                       {"used_share", report.UsedShare()}};
+  if (!report.no_result.reason.empty()) json["no_result"] = report.no_result.reason;
   for (const OutputVerdict& verdict : report.verdicts) {
     json["outputs"].push_back({{"name", verdict.output},
                                {"class", ToleranceClassName(verdict.model.tolerance)},

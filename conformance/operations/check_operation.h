@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/operations/no_result.h"
 #include "src/backend/draft_session.h"
 #include "src/base/json.h"
 #include "src/base/status.h"
@@ -38,6 +39,7 @@ struct OperationReport {
   std::string backend;
   Precision precision = Precision::kExact;
   std::vector<OutputVerdict> verdicts;  // one for each output, in declaration order
+  NoResult no_result = {};              // of a plug-in: set where there is nothing to judge
 
   bool passed() const;
   // "OUTPUT: KIND" of the first output that is off: stable text for conformance/expectations. Empty

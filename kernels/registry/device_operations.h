@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -39,10 +40,11 @@ struct LaunchContext {
 struct DeviceOperation {
   std::string_view name;  // of the registry's operation
   // What a launch of the case needs besides its operands.
-  std::uint64_t (*workspace_bytes)(const OperationCase& c) = nullptr;
+  std::function<std::uint64_t(const OperationCase& c)> workspace_bytes = nullptr;
   // Enqueues the case's kernels. Neither allocates nor waits.
-  Status (*launch)(const OperationCase& c, const DeviceOperands& operands,
-                   const LaunchContext& context) = nullptr;
+  std::function<Status(const OperationCase& c, const DeviceOperands& operands,
+                       const LaunchContext& context)>
+      launch = nullptr;
 };
 
 // By subject.

@@ -1,46 +1,21 @@
 #include "src/base/child_process.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <memory>
+#include <cstddef>
 #include <thread>
 #include <utility>
 
 #include "src/base/errno_status.h"
+#include "src/base/spawn.h"
 
 namespace draftmark {
 namespace {
 
-constexpr long kMostOutput = 64 << 10;
 constexpr std::chrono::milliseconds kPoll(20);
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
-// In the child: becomes the program, or tells why not and ends.
-[[noreturn]] void Become(char* const* argv, const char* directory, int output, int failure) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int nothing = open("/dev/null", O_RDONLY);
-  if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
-      dup2(output, STDERR_FILENO) >= 0 && (*directory == '\0' || chdir(directory) == 0)) {
-    execvp(argv[0], argv);
-  }
-  const int error = errno;
-  [[maybe_unused]] const ssize_t told = write(failure, &error, sizeof error);
-  _exit(127);
-}
 
 // Waits for the child to end; kills its group at the deadline.
 StatusOr<ChildResult> WaitFor(pid_t child, double seconds) {
@@ -63,50 +38,15 @@ StatusOr<ChildResult> WaitFor(pid_t child, double seconds) {
   return result;
 }
 
-std::string Tail(std::FILE* file) {
-  std::fseek(file, 0, SEEK_END);
-  const long bytes = std::ftell(file);
-  std::string text(static_cast<std::size_t>(std::clamp(bytes, 0L, kMostOutput)), '\0');
-  std::fseek(file, bytes - static_cast<long>(text.size()), SEEK_SET);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  return text;
-}
-
 }  // namespace
 
 StatusOr<ChildResult> RunChild(const std::vector<std::string>& arguments,
                                const ChildOptions& options) {
-  const File output(std::tmpfile());
-  if (output == nullptr) return ErrnoStatus(errno, "create", "a temporary file");
-  int failure[2];  // the child's errno, or closed by its exec
-  if (pipe2(failure, O_CLOEXEC) != 0) return ErrnoStatus(errno, "create", "a pipe");
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    Become(argv.data(), options.directory.c_str(), fileno(output.get()), failure[1]);
-  }
-  const int fork_error = errno;
-  close(failure[1]);
-  if (child < 0) {
-    close(failure[0]);
-    return ErrnoStatus(fork_error, "start", arguments.front());
-  }
-  int exec_error = 0;
-  ssize_t read_bytes = 0;
-  do {
-    read_bytes = read(failure[0], &exec_error, sizeof exec_error);
-  } while (read_bytes < 0 && errno == EINTR);
-  close(failure[0]);
+  DM_ASSIGN_OR_RETURN(const OutputFile output, OutputFile::Create());
+  DM_ASSIGN_OR_RETURN(const pid_t child,
+                      Spawn(arguments, {.output = output.fd(), .directory = options.directory}));
   StatusOr<ChildResult> result = WaitFor(child, options.seconds);
-  if (read_bytes == sizeof exec_error) {
-    const std::string place = options.directory.empty() ? "" : " in " + options.directory;
-    return ErrnoStatus(exec_error, "start", arguments.front() + place);
-  }
-  if (result.ok()) result->output = Tail(output.get());
+  if (result.ok()) result->output = output.Tail();
   return result;
 }
 

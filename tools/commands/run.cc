@@ -20,6 +20,7 @@
 #include "tools/commands/history/history_command.h"
 #include "tools/commands/mutants/mutants_command.h"
 #include "tools/commands/perf/perf_command.h"
+#include "tools/commands/plugin_host/plugin_host_command.h"
 #include "tools/commands/scratch/scratch_command.h"
 #include "tools/commands/sizes/sizes_command.h"
 #include "tools/commands/verify/verify_command.h"
@@ -68,6 +69,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   AddHistoryCommand(app, context);
   AddMutantsCommand(app, context);
   AddPerfCommand(app, context);
+  AddPluginHostCommand(app, context);
   AddScratchCommand(app, context);
   AddSizesCommand(app, context);
   AddVerifyCommand(app, context);

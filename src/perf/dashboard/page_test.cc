@@ -114,8 +114,7 @@ TEST(PageTest, WhatIsKnownBesideTheHistory) {
       {.operation = "op/a", .architecture = "sm_75", .detail = "never run: not built: no BF16"}};
   const std::string html = ConformanceSection(data);
   EXPECT_THAT(html, HasSubstr("○ compiled<br><small>this build has code</small>"));
-  EXPECT_THAT(html,
-              HasSubstr("○ run, not in this history<br><small>26 runs in &lt;x"));
+  EXPECT_THAT(html, HasSubstr("○ run, not in this history<br><small>26 runs in &lt;x"));
   EXPECT_THAT(html, HasSubstr("○ never run<br><small>not built: no BF16</small>"));
 }
 

@@ -56,7 +56,10 @@ constexpr char kVerify[] =
               "failures": ["row 7: expected 1, found 2"]}],
   "operations": [
     {"case": "op/a/rows=1/bf16", "backend": "cuda", "precision": "bf16", "passed": true,
-     "signature": "", "used_share": 0.5, "outputs": [], "outcome": "PASS", "expectation": null}],
+     "signature": "", "used_share": 0.5, "outputs": [], "outcome": "PASS", "expectation": null},
+    {"case": "op/b/rows=1/bf16", "backend": "./lib.so", "precision": "bf16", "passed": false,
+     "signature": "", "used_share": 0, "no_result": "no such operation", "outcome": "SKIP",
+     "expectation": null}],
   "drafts": [
     {"case": "draft/a/nb=1", "directory": "/somewhere", "backend": "cuda", "precision": "bf16",
      "scratch": "v1", "path": "fast", "passed": false, "signature": "step0.norm: bound",

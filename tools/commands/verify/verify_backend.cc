@@ -1,9 +1,13 @@
 #include "tools/commands/verify/verify_backend.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
 #include "conformance/cuda/cuda_backend.h"
+#include "conformance/plugin/plugin_backend.h"
+#include "kernels/plugin/plugin_library.h"
 
 namespace draftmark {
 namespace {
@@ -57,21 +61,48 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
   return backend;
 }
 
+StatusOr<VerifyBackend> Plugin(const BackendOptions& options) {
+  plugin::PluginOptions plugin_options = {.library = options.name};
+  plugin_options.seconds = options.time_limit.value_or(plugin_options.seconds);
+  DM_ASSIGN_OR_RETURN(std::unique_ptr<PluginBackend> opened, PluginBackend::Open(plugin_options));
+  const std::shared_ptr<PluginBackend> plugin = std::move(opened);
+  VerifyBackend backend;
+  backend.device = plugin->facts().device;
+  backend.precision = Precision::kBf16;
+  backend.plugin = plugin->facts();
+  backend.check_operation = [plugin](const OperationCase& c) { return plugin->CheckOperation(c); };
+  backend.run_draft.push_back(
+      [plugin](const DrafterCase& drafter_case) { return plugin->RunDraft(drafter_case); });
+  return backend;
+}
+
+// What only the CUDA kernels have, and only plug-ins.
+Status CheckOptions(const BackendOptions& options) {
+  if (options.name != "cuda" && options.scratch) {
+    return InvalidArgumentError("--scratch: only --backend cuda runs on a scratch");
+  }
+  if (options.name != "cuda" && options.path) {
+    return InvalidArgumentError("--path: only --backend cuda has a fast and a simple one");
+  }
+  if (options.time_limit && !plugin::IsPluginPath(options.name)) {
+    return InvalidArgumentError("--time-limit: only a plug-in has one");
+  }
+  if (options.name != "reference" && options.precision == "exact") {
+    return InvalidArgumentError(
+        fmt::format("--precision exact: --backend {} computes in bf16 only; exact is the "
+                    "reference's",
+                    options.name));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<VerifyBackend> OpenVerifyBackend(const BackendOptions& options) {
+  DM_RETURN_IF_ERROR(CheckOptions(options));
+  if (plugin::IsPluginPath(options.name)) return Plugin(options);
   if (options.name != "cuda") {
-    if (options.scratch) {
-      return InvalidArgumentError("--scratch: only --backend cuda runs on a scratch");
-    }
-    if (options.path) {
-      return InvalidArgumentError("--path: only --backend cuda has a fast and a simple one");
-    }
     return Reference(options.precision == "bf16" ? Precision::kBf16 : Precision::kExact);
-  }
-  if (options.precision == "exact") {
-    return InvalidArgumentError(
-        "--precision exact: --backend cuda computes in bf16 only; exact is the reference's");
   }
   return Cuda(options.scratch.value_or(kScratches[0].name),
               options.path.value_or("fast") == "fast");

@@ -14,6 +14,7 @@
 #include "conformance/expectations/expectations.h"
 #include "conformance/golden/manifest.h"
 #include "conformance/operations/check_operation.h"
+#include "kernels/plugin/plugin_library.h"
 #include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
@@ -64,6 +65,8 @@ StatusOr<Expectations> LoadExpectations(const VerifyOptions& options,
                                         const std::string& default_arch) {
   if (!options.expectations.empty()) return Expectations::Load(options.expectations);
   const std::string arch = options.arch.empty() ? default_arch : options.arch;
+  // What is known of our kernels excuses no plug-in.
+  if (arch.empty()) return Expectations();
   if (const std::optional<std::string> found = FindExpectationsFile(arch)) {
     return Expectations::Load(*found);
   }
@@ -138,12 +141,14 @@ std::vector<std::string> CompareWithItsManifest(const std::string& golden, Verif
   return incomplete;
 }
 
-Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
-  const std::vector<std::string> incomplete = CompareWithItsManifest(golden, run.report);
-  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.report));
+void RunAllOperations(const VerifyRun& run) {
   for (const Operation& operation : AllOperations()) {
     RunOperationCases(BoundaryCases(operation), run);
   }
+}
+
+Status RunGoldenDrafts(const std::string& golden, const std::vector<std::string>& incomplete,
+                       const VerifyRun& run) {
   std::vector<std::string> directories;
   for (const char* const folder : {"drafter", "drafts"}) {
     const std::vector<std::string> found = FindDrafterCases(JoinPath(golden, folder));
@@ -157,6 +162,31 @@ Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
     }
   }
   RunDraftCases(directories, run);
+  return OkStatus();
+}
+
+Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
+  const std::vector<std::string> incomplete = CompareWithItsManifest(golden, run.report);
+  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.report));
+  RunAllOperations(run);
+  DM_RETURN_IF_ERROR(RunGoldenDrafts(golden, incomplete, run));
+  run.report.CheckNoneIsStale(run.expectations);
+  return OkStatus();
+}
+
+StatusOr<std::string> GoldenOf(const VerifyOptions& options) {
+  if (!options.golden.empty()) return options.golden;
+  return FindGoldenDirectory();
+}
+
+// What a plug-in has no part in is left out, so that every count is about it; without sessions it needs
+// no golden folder.
+Status VerifyPlugin(const VerifyOptions& options, const VerifyRun& run) {
+  RunAllOperations(run);
+  if (run.backend.plugin->has_sessions) {
+    DM_ASSIGN_OR_RETURN(const std::string golden, GoldenOf(options));
+    DM_RETURN_IF_ERROR(RunGoldenDrafts(golden, CompareWithItsManifest(golden, run.report), run));
+  }
   run.report.CheckNoneIsStale(run.expectations);
   return OkStatus();
 }
@@ -165,16 +195,23 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
   DM_ASSIGN_OR_RETURN(const VerifyBackend backend, OpenVerifyBackend(options.backend));
   DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options, backend.arch));
   if (!backend.device.empty()) report.NameDevice(backend.device);
+  if (backend.plugin) report.NamePlugin(options.backend.name, *backend.plugin);
   const VerifyRun run = {backend, expectations, report};
   if (!options.cases.empty()) {
     VerifyNamed(options.cases, run);
-    return OkStatus();
+  } else if (backend.plugin) {
+    DM_RETURN_IF_ERROR(VerifyPlugin(options, run));
+  } else {
+    DM_ASSIGN_OR_RETURN(const std::string golden, GoldenOf(options));
+    DM_RETURN_IF_ERROR(VerifyGolden(golden, run));
   }
-  std::string golden = options.golden;
-  if (golden.empty()) {
-    DM_ASSIGN_OR_RETURN(golden, FindGoldenDirectory());
-  }
-  return VerifyGolden(golden, run);
+  report.CheckSomethingWasJudged();
+  return OkStatus();
+}
+
+std::string IsBackend(const std::string& name) {
+  if (name == "reference" || name == "cuda" || plugin::IsPluginPath(name)) return "";
+  return "must be reference, cuda, or the path of a plug-in (it holds a / or ends with .so)";
 }
 
 }  // namespace
@@ -187,9 +224,11 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
                       "Case folders, folders that hold some, or ids of operation cases "
                       "(op/...); without any, everything in golden/");
   command
-      ->add_option("--backend", options->backend.name,
-                   "Who computes: the reference on the CPU, or the CUDA kernels on the first GPU")
-      ->check(CLI::IsMember({"reference", "cuda"}))
+      ->add_option(
+          "--backend", options->backend.name,
+          "Who computes: the reference on the CPU, the CUDA kernels on the first GPU, or a "
+          "plug-in (./libmine.so)")
+      ->check(IsBackend)
       ->capture_default_str();
   command
       ->add_option("--precision", options->backend.precision,
@@ -207,6 +246,10 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
           "With --backend cuda: simple, one kernel for each step on every device, or fast, "
           "kernels for the device where they fit. Default: fast")
       ->check(CLI::IsMember({"simple", "fast"}));
+  command
+      ->add_option("--time-limit", options->backend.time_limit,
+                   "With a plug-in, the seconds that one call may take. Default: 60")
+      ->check(CLI::Range(0.01, 86400.0));
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout")
       ->check(IsNotEmpty);
   CLI::Option* const file = command

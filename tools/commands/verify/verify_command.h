@@ -1,4 +1,4 @@
-// `draftmark verify [CASE ...] [--backend reference|cuda] [--precision exact|bf16]
+// `draftmark verify [CASE ...] [--backend reference|cuda|./libmine.so] [--time-limit SECONDS] [--precision exact|bf16]
 // [--scratch v1|v2|contiguous|all] [--golden DIR] [--expectations FILE | --arch NAME]
 // [--format text|json]`: runs operations, and oracle cases stage by stage, and reports the first
 // stage that is off. What is known to fail on an architecture is told apart

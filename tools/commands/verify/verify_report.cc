@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace draftmark {
@@ -10,6 +11,7 @@ namespace {
 
 // Erases the progress line of a terminal.
 constexpr std::string_view kEraseLine = "\r\033[K";
+constexpr char kSkip[] = "SKIP";
 
 OrderedJson ExpectationJson(const Expectation& entry) {
   OrderedJson json;
@@ -23,6 +25,15 @@ OrderedJson ExpectationJson(const Expectation& entry) {
   return json;
 }
 
+OrderedJson Skipped(OrderedJson json) {
+  json["outcome"] = kSkip;
+  json["expectation"] = nullptr;
+  return json;
+}
+
+// "op/rms_norm" of "op/rms_norm/rows=1,h=1/bf16".
+std::string SubjectOf(const std::string& id) { return id.substr(0, id.find('/', 3)); }
+
 OrderedJson WithOutcome(OrderedJson json, const Verdict& verdict) {
   json["outcome"] = OutcomeName(verdict.outcome);
   json["expectation"] = nullptr;
@@ -35,6 +46,16 @@ OrderedJson WithOutcome(OrderedJson json, const Verdict& verdict) {
 void VerifyReport::NameDevice(const std::string& device) {
   device_ = device;
   Print(fmt::format("device {}\n", device));
+}
+
+void VerifyReport::NamePlugin(const std::string& path, const plugin::PluginFacts& facts) {
+  plugin_ = {{"path", path},
+             {"name", facts.name},
+             {"version", facts.version},
+             {"device", facts.kind},
+             {"operations", facts.operations},
+             {"sessions", facts.has_sessions}};
+  Print(fmt::format("plug-in {}: {}\n", path, facts.description));
 }
 
 void VerifyReport::Progress(const std::string& text) {
@@ -87,6 +108,12 @@ Verdict VerifyReport::Judge(const CaseRun& run, const std::string& details,
 }
 
 void VerifyReport::AddDraft(const CaseReport& report, const Expectations& expectations) {
+  if (report.no_result.unsupported()) {
+    ++skipped_;
+    Print(ReportText(report));
+    if (format_ == OutputFormat::kJson) drafts_.push_back(Skipped(ReportJson(report)));
+    return;
+  }
   std::string text;
   const Verdict verdict =
       Judge({report.id, report.precision, report.backend, report.Signature(), report.scratch},
@@ -100,7 +127,14 @@ void VerifyReport::AddOperation(std::span<const OperationReport> reports,
   std::size_t passed = 0;
   const OperationReport* tightest = nullptr;
   std::string lines;
+  std::map<std::string, std::vector<const OperationReport*>> unsupported;  // by reason
   for (const OperationReport& report : reports) {
+    if (report.no_result.unsupported()) {
+      ++skipped_;
+      unsupported[report.no_result.reason].push_back(&report);
+      if (format_ == OutputFormat::kJson) operations_.push_back(Skipped(ReportJson(report)));
+      continue;
+    }
     std::string text;
     const Verdict verdict = Judge({report.id, report.precision, report.backend, report.Signature()},
                                   ReportText(report), expectations, text);
@@ -116,12 +150,17 @@ void VerifyReport::AddOperation(std::span<const OperationReport> reports,
   }
   if (passed == 1) lines = ReportText(*tightest) + lines;
   if (passed > 1) {
-    // "op/rms_norm" of "op/rms_norm/rows=1,h=1/bf16".
-    const std::string subject = tightest->id.substr(0, tightest->id.find('/', 3));
-    lines = fmt::format("PASS {}: {} cases {} {}, closest to its bound {}: {:.3g}\n", subject,
-                        passed, tightest->backend, PrecisionName(tightest->precision), tightest->id,
-                        tightest->UsedShare()) +
+    lines = fmt::format("PASS {}: {} cases {} {}, closest to its bound {}: {:.3g}\n",
+                        SubjectOf(tightest->id), passed, tightest->backend,
+                        PrecisionName(tightest->precision), tightest->id, tightest->UsedShare()) +
             lines;
+  }
+  for (const auto& [reason, skipped] : unsupported) {
+    const OperationReport& first = *skipped.front();
+    lines += skipped.size() == 1 ? ReportText(first)
+                                 : fmt::format("{} {}: {} cases {} {}: unsupported: {}\n", kSkip,
+                                               SubjectOf(first.id), skipped.size(), first.backend,
+                                               PrecisionName(first.precision), reason);
   }
   Print(lines);
 }
@@ -130,6 +169,12 @@ void VerifyReport::CheckNoneIsStale(const Expectations& expectations) {
   // A case that could not run may be the one that an entry is about.
   if (!errors_.empty()) return;
   if (const Status status = expectations.CheckNoneIsStale(runs_); !status.ok()) AddError(status);
+}
+
+void VerifyReport::CheckSomethingWasJudged() {
+  if (skipped_ == 0 || passed_ + failed_ + expected_failures_ > 0 || !errors_.empty()) return;
+  AddError(FailedPreconditionError(fmt::format(
+      "nothing was checked: each of the {} cases is unsupported by the plug-in", skipped_)));
 }
 
 void VerifyReport::AddError(const Status& status) {
@@ -142,13 +187,16 @@ void VerifyReport::Finish() {
   if (format_ == OutputFormat::kText) {
     std::string totals = fmt::format("{} checks passed, {} failed", passed_, failed_);
     if (expected_failures_ > 0) totals += fmt::format(", {} expected failures", expected_failures_);
+    if (skipped_ > 0) totals += fmt::format(", {} skipped", skipped_);
     Print(totals + "\n");
   } else {
     OrderedJson json;
     if (!device_.empty()) json["device"] = device_;
+    if (!plugin_.is_null()) json["plugin"] = plugin_;
     json["passed"] = passed_;
     json["failed"] = failed_;
     json["expected_failures"] = expected_failures_;
+    if (skipped_ > 0) json["skipped"] = skipped_;
     json["errors"] = std::move(errors_);
     json["groups"] = std::move(groups_);
     json["operations"] = std::move(operations_);

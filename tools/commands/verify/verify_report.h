@@ -11,6 +11,7 @@
 #include "conformance/drafts/run_case.h"
 #include "conformance/expectations/expectations.h"
 #include "conformance/operations/check_operation.h"
+#include "kernels/plugin/contained_plugin.h"
 #include "src/base/json.h"
 #include "tools/commands/command.h"
 
@@ -22,6 +23,8 @@ class VerifyReport {
 
   // What computes, in words: the first line, and the key "device".
   void NameDevice(const std::string& device);
+  // Whose plug-in: a line, and the key "plugin".
+  void NamePlugin(const std::string& path, const plugin::PluginFacts& facts);
   // What is being done right now: on a terminal only, and replaced by the next line.
   void Progress(const std::string& text);
   // A group of checks of which only the failures are worth a line each.
@@ -29,14 +32,17 @@ class VerifyReport {
                 const std::vector<std::string>& failures);
   // A case and what `expectations` make of it.
   void AddDraft(const CaseReport& report, const Expectations& expectations);
-  // Cases of one operation: a line for all that passed, and one each for the others.
+  // Cases of one operation: a line for all that passed, one for all that are unsupported for one
+  // reason, and one each for the others.
   void AddOperation(std::span<const OperationReport> reports, const Expectations& expectations);
   // Once every case of the whole set was added: an entry that none of them needed is an error.
   void CheckNoneIsStale(const Expectations& expectations);
+  // That everything was unsupported is an error: a run that checked nothing is no success.
+  void CheckSomethingWasJudged();
   // Data that could not be used: one line on the error stream, exit code 2 in the end, and the rest goes on.
   void AddError(const Status& status);
   // Prints the totals and sets the exit code. Last line: `N checks passed, N failed`, with
-  // `, N expected failures` behind it if there are any; these count as neither.
+  // `, N expected failures` and `, N skipped` behind it if there are any; these count as neither.
   void Finish();
 
  private:
@@ -50,7 +56,9 @@ class VerifyReport {
   std::size_t passed_ = 0;
   std::size_t failed_ = 0;
   std::size_t expected_failures_ = 0;
+  std::size_t skipped_ = 0;
   std::string device_;
+  OrderedJson plugin_;
   std::vector<CaseRun> runs_;
   OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();
