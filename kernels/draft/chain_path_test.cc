@@ -86,7 +86,7 @@ TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
 // From two threads, and in turns from one: chains of two sessions at once would wait for each other for ever.
 TEST_P(ChainPathTest, TwoSessionsTakeTurns) {
   constexpr int kSteps = 200;
-  const DraftVariant variant = Widened(GetParam());
+  const DraftVariant variant = WideDraftVariantOf(GetParam());
   const SessionLimits limits = SmallLimits(kBands);
   std::unique_ptr<CudaDraftSession> sessions[3];
   for (auto& session : sessions) {
