@@ -79,8 +79,8 @@ TEST(PublicFailures, YarnWithoutScalingConfig) {
 }
 
 TEST(PublicFailures, MRopePositionUsedAsSlot) {
-  // Rows are written to the slots of their positions, and the slots that are read hold none of those
-  // at or beyond kv_len.
+  // Rows are written to the slots of their positions, and the slots that are read hold none of
+  // those at or beyond kv_len.
   const OpenSession by_position = CacheKeeps([](const DrafterCase& drafter_case) {
     const auto rows = std::make_shared<std::int32_t>(0);
     const auto width = static_cast<std::int32_t>(drafter_case.gamma());

@@ -18,8 +18,8 @@
 
 namespace draftmark {
 
-// A DFlash drafter of two layers, the first with a window of 9 and the second full, no causality key,
-// convention A; blocks of 8. No steps yet.
+// A DFlash drafter of two layers, the first with a window of 9 and the second full, no causality
+// key, convention A; blocks of 8. No steps yet.
 inline OrderedJson SmallDraft() {
   return {{"kind", "synthetic"},
           {"hidden_size", 48},

@@ -40,8 +40,8 @@ using MakeHooks = std::function<SessionHooks(const DrafterCase& drafter_case)>;
 // `inner` with hooks; the reference unless another is given.
 OpenSession OpenHooked(MakeHooks make, OpenSession inner = OpenReferenceForCase);
 
-// Two sessions: what `shown` makes of context rows is seen, and the block is computed on what `used`
-// keeps of them. So a K/V cache goes wrong without a trace in the stages before attention.
+// Two sessions: what `shown` makes of context rows is seen, and the block is computed on what
+// `used` keeps of them. So a K/V cache goes wrong without a trace in the stages before attention.
 OpenSession OpenSplit(OpenSession shown, OpenSession used);
 
 }  // namespace draftmark

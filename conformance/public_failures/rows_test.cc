@@ -15,8 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using enum plain::Mistake;
 
-// What a layer of the target puts into one row of taps, of `width` values. Real taps are those of the
-// case; these stand for a layer that is not in the list.
+// What a layer of the target puts into one row of taps, of `width` values. Real taps are those of
+// the case; these stand for a layer that is not in the list.
 BFloat16 OtherLayerAt(std::int64_t layer, std::int32_t position, std::size_t index) {
   const std::uint64_t seed =
       SeedOf("layer" + std::to_string(layer) + "/" + std::to_string(position));

@@ -4,9 +4,10 @@
 //   DM_ASSIGN_OR_RETURN(const DrafterCase made, BuildCase(config, "case", files));
 //   DM_RETURN_IF_ERROR(CopyCase(files, "case", RealFileSystem(), "out/case"));
 //
-// `config` is that of a generated case (src/cases/generated_data.h): geometry, generator, steps. Its
-// float64 stages come from the plain forward (conformance/plain), which is written apart from the
-// reference: whoever runs the case is compared with direct formulas. All stages are held, in F64.
+// `config` is that of a generated case (src/cases/generated_data.h): geometry, generator, steps.
+// Its float64 stages come from the plain forward (conformance/plain), which is written apart from
+// the reference: whoever runs the case is compared with direct formulas. All stages are held, in
+// F64.
 //
 // Errors: INVALID_ARGUMENT for a config or steps that do not go together, INTERNAL for a stage that
 // is not finite. Functions are thread-safe for distinct file systems.

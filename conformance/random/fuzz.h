@@ -1,15 +1,15 @@
-// Random testing: draws operation cases and drafts, lets somebody compute them, and makes what fails
-// as small as it goes.
+// Random testing: draws operation cases and drafts, lets somebody compute them, and makes what
+// fails as small as it goes.
 //
 //   FuzzOptions options = {.seed = 1, .most_cases = 400};
 //   DM_ASSIGN_OR_RETURN(const FuzzReport report, Fuzz(ReferenceSubject(), options, on_finding));
 //   report.findings   // each with a case that `draftmark verify` takes
 //
-// Case i depends on the seed and i alone, so that a run with the same seed meets the same cases, and
-// a longer one the same first ones. What a finding is: a verdict that fails; on the reference a
+// Case i depends on the seed and i alone, so that a run with the same seed meets the same cases,
+// and a longer one the same first ones. What a finding is: a verdict that fails; on the reference a
 // differential of `exact`, `bf16` and direct formulas written apart (the oracles of src/operations,
-// the plain forward), on another backend of that backend and those. An error instead of a result is a
-// finding too, unless it says that the backend does not take such a case (kUnimplemented,
+// the plain forward), on another backend of that backend and those. An error instead of a result is
+// a finding too, unless it says that the backend does not take such a case (kUnimplemented,
 // kInvalidArgument): that is counted as refused, and never happens to the reference.
 //
 // Functions belong to one thread at a time.
@@ -80,8 +80,8 @@ struct FuzzReport {
   std::uint64_t cases() const { return operations + histories; }
 };
 
-// `on_finding` is called as they are found. INTERNAL for a drawn draft that does not exist, which is
-// a fault of the generator.
+// `on_finding` is called as they are found. INTERNAL for a drawn draft that does not exist, which
+// is a fault of the generator.
 StatusOr<FuzzReport> Fuzz(const FuzzSubject& subject, const FuzzOptions& options,
                           const std::function<void(const FuzzFinding&)>& on_finding);
 
@@ -89,7 +89,8 @@ StatusOr<FuzzReport> Fuzz(const FuzzSubject& subject, const FuzzOptions& options
 Status WriteFinding(const FuzzFinding& finding, const std::string& directory,
                     FileSystem& file_system = RealFileSystem());
 
-// "fuzz reference seed 1: 400 cases (300 operations, 100 histories with 345 proposes), 0 refused, 0 found".
+// "fuzz reference seed 1: 400 cases (300 operations, 100 histories with 345 proposes), 0 refused, 0
+// found".
 std::string FuzzSummary(const FuzzSubject& subject, const FuzzOptions& options,
                         const FuzzReport& report);
 

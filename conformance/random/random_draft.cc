@@ -138,7 +138,8 @@ class Sequence {
       step["drop_front_rows"] = rows;
       context_ -= rows;
     }
-    // The anchor's row and those of the accepted drafts; now and then nothing, or a prompt's next part.
+    // The anchor's row and those of the accepted drafts; now and then nothing, or a prompt's next
+    // part.
     std::uint64_t rows = 1 + draws_.Below(gamma_);
     if (draws_.OneIn(6)) rows = 0;
     if (draws_.OneIn(10)) rows = 60 + draws_.Below(20);

@@ -5,9 +5,10 @@
 //
 // Geometry: every family and head, one to three layers, full and sliding, head ratios that are no
 // powers of two, odd widths, YaRN, partial rotary in both pairings, biases, sinks, softcaps, taps
-// from tiny to far beyond FP16. Histories: sequences join with tails around pages and passes, accept
-// none to all drafts, propose again without new rows and at other widths, skip positions, slide,
-// leave and join again, among up to fifteen neighbours that do the same, and are replayed without a sink.
+// from tiny to far beyond FP16. Histories: sequences join with tails around pages and passes,
+// accept none to all drafts, propose again without new rows and at other widths, skip positions,
+// slide, leave and join again, among up to fifteen neighbours that do the same, and are replayed
+// without a sink.
 //
 // Pure functions, thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_RANDOM_RANDOM_DRAFT_H_

@@ -2,8 +2,8 @@
 //
 //   const Shrunk<Case> least = Shrink<Case>(failing, Simpler, StillFails, {.most_tries = 300});
 //
-// Greedy: of the simpler cases that `simpler` offers, the boldest first, the first that still fails is
-// taken, until none does. Deterministic if both functions are.
+// Greedy: of the simpler cases that `simpler` offers, the boldest first, the first that still fails
+// is taken, until none does. Deterministic if both functions are.
 #ifndef DRAFTMARK_CONFORMANCE_RANDOM_SHRINK_H_
 #define DRAFTMARK_CONFORMANCE_RANDOM_SHRINK_H_
 

@@ -1,5 +1,5 @@
-// 20,000 proposes of random histories on one session: no write outside, memory as it was, and what a
-// fresh session gives. What goes wrong a little in every step shows after thousands of them (an
+// 20,000 proposes of random histories on one session: no write outside, memory as it was, and what
+// a fresh session gives. What goes wrong a little in every step shows after thousands of them (an
 // out-of-bounds write was seen after 11,000 in public).
 #include <cuda_runtime_api.h>
 
@@ -27,9 +27,9 @@ std::uint64_t FreeDeviceBytes() {
 }
 
 class SoakTest : public DraftTest, public ::testing::WithParamInterface<std::string> {};
-// One of each family; own kernels, whose rows have the same bits among whatever other rows. The wide
-// one runs in streaming chains where the device has them; those add in another order than the kernels
-// of more rows.
+// One of each family; own kernels, whose rows have the same bits among whatever other rows. The
+// wide one runs in streaming chains where the device has them; those add in another order than the
+// kernels of more rows.
 INSTANTIATE_TEST_SUITE_P(Variants, SoakTest,
                          ::testing::Values("dflash", "dflash2", "dspark_rnn", "wide"),
                          [](const auto& run) { return run.param; });

@@ -1,13 +1,13 @@
-// A soak: thousands of proposes of random histories on one session, with the memory watched: what goes
-// wrong a little in every step, and shows after many.
+// A soak: thousands of proposes of random histories on one session, with the memory watched: what
+// goes wrong a little in every step, and shows after many.
 //
 //   RandomDriver driver(config, limits, plan, /*seed=*/3);
 //   DM_ASSIGN_OR_RETURN(const SoakReport report,
 //                       RunSoak(*session, driver, {.steps = 20'000}, {.canaries = ..., .live_bytes = ...}));
 //
 // Errors: those of the session, with the step; INTERNAL for results that are not as many as the
-// requests, for memory that is not what it was after the first steps, and for damaged canaries, with
-// the steps between which it happened.
+// requests, for memory that is not what it was after the first steps, and for damaged canaries,
+// with the steps between which it happened.
 #ifndef DRAFTMARK_KERNELS_DRAFT_TESTING_SOAK_H_
 #define DRAFTMARK_KERNELS_DRAFT_TESTING_SOAK_H_
 
