@@ -53,6 +53,7 @@ Outcome RunAll(const std::vector<Function>& functions, const Case& one, bool may
   for (const Function& function : functions) {
     const auto report = function(one);
     if (!report.ok()) return OutcomeOfError(report.status(), may_refuse);
+    if (report->no_result.unsupported()) return {.kind = Outcome::Kind::kRefused};
     const std::string signature = report->Signature();
     if (signature.empty()) continue;
     return {.kind = Outcome::Kind::kFailed, .signature = signature, .report = ReportText(*report)};
