@@ -25,8 +25,8 @@ constexpr std::uint64_t kCasesPerHistory = 4;
 struct Outcome {
   enum class Kind { kPassed, kRefused, kFailed };
   Kind kind = Kind::kPassed;
-  std::string signature;
-  std::string report;
+  std::string signature = {};
+  std::string report = {};
 
   bool is_error() const { return kind == Kind::kFailed && signature.starts_with("error"); }
   // What must stay as it is while the case shrinks: the signature without step and layer.
