@@ -209,8 +209,17 @@ TEST(ExpectationsTest, MalformedFiles) {
   ExpectRefused("\nschema_version = 2\n", StatusCode::kInvalidArgument, "2: schema_version",
                 "expected 1, found 2");
   ExpectRefused("schema_version = \"1\"", StatusCode::kInvalidArgument, "1: ", "schema_version");
-  ExpectRefused(kHead + "arch = \"cpu\"\n", StatusCode::kInvalidArgument, "2: arch",
-                "expected one of the keys schema_version, expectation, found \"arch\"");
+  ExpectRefused(
+      kHead + "arch = \"cpu\"\n", StatusCode::kInvalidArgument, "2: arch",
+      "expected one of the keys schema_version, architecture, expectation, found \"arch\"");
+  ExpectRefused(kHead + "architecture = 3\n", StatusCode::kInvalidArgument, "2: architecture",
+                "expected an [architecture] table, found 3");
+  ExpectRefused(kHead + "[architecture]\nbuilt = true\n", StatusCode::kInvalidArgument,
+                "3: architecture.built", "expected one of the keys not_built");
+  ExpectRefused(kHead + "[architecture]\nnot_built = true\n", StatusCode::kInvalidArgument,
+                "3: architecture.not_built", "one line of text");
+  ExpectRefused(kHead + "[architecture]\n", StatusCode::kNotFound,
+                "2: ", "not_built: required, but absent");
   ExpectRefused(kHead + "expectation = 3\n", StatusCode::kInvalidArgument, "2: expectation",
                 "expected [[expectation]] tables, found 3");
   ExpectRefused(kHead + "expectation = [1]\n", StatusCode::kInvalidArgument, "2: expectation",
