@@ -10,7 +10,6 @@ namespace {
 // Of golden/drafts: one for each rule that golden/drafter does not have. The others are either long
 // or show nothing more.
 constexpr std::string_view kGenerated[] = {
-    "gpt-oss-20b-dflash",      // biases, epsilon 1e-5
     "dflash-qwen3-4b-block7",  // anchor first, without a Markov head
     "dspark-qwen3-4b-block7",  // Markov and confidence heads
     "synthetic-partial-rotary",
