@@ -20,6 +20,7 @@
 #include "src/base/find_in_checkout.h"
 #include "src/base/json.h"
 #include "src/faults/fault.h"
+#include "src/faults/fault_memory.h"
 
 namespace draftmark {
 namespace {
@@ -106,6 +107,9 @@ int RunChecks(const RunnerOptions& options) {
   std::size_t count = 0;
   for (const Check& check : *checks) {
     if (started) {
+#ifdef DRAFTMARK_FAULTS
+      ForgetFaultFirsts();
+#endif
       std::cout << "CHECK " << check.name << std::endl;
       const Status status = check.run();
       std::cout << (status.ok() ? "PASS " + check.name

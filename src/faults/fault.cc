@@ -8,12 +8,15 @@
 #include <mutex>
 
 #include "src/faults/device_switch.h"
+#include "src/faults/fault_memory.h"
 
 namespace draftmark {
 namespace {
 
 std::atomic<Fault> fault_that_is_on = Fault::kNone;
 std::atomic<std::uint64_t> ticks = 0;
+std::mutex firsts_mutex;
+std::map<const void*, std::uint64_t> firsts;
 
 }  // namespace
 
@@ -22,10 +25,13 @@ void SetFault(Fault fault) { fault_that_is_on = fault; }
 Fault FaultThatIsOn() { return fault_that_is_on; }
 
 std::uint64_t FaultFirst(const void* owner, std::uint64_t now) {
-  static std::mutex mutex;
-  static std::map<const void*, std::uint64_t> first;
-  const std::lock_guard lock(mutex);
-  return first.try_emplace(owner, now).first->second;
+  const std::lock_guard lock(firsts_mutex);
+  return firsts.try_emplace(owner, now).first->second;
+}
+
+void ForgetFaultFirsts() {
+  const std::lock_guard lock(firsts_mutex);
+  firsts.clear();
 }
 
 std::uint64_t FaultTick() { return ++ticks; }
