@@ -31,6 +31,7 @@ case "\$1 \$2" in
     [ \${JUDGE:-0} != 2 ] || echo "BROKEN kernels/gpu_test: crashed"
     exit \${JUDGE:-0} ;;
   'perf counts') exit \${COUNTS:-0} ;;
+  'perf aa') exit \${AA:-0} ;;
   'perf nightly') exit \${NIGHTLY:-0} ;;
   'dashboard --db') exit \${DASHBOARD:-0} ;;
   *) echo "unknown: \$*" >&2; exit 99 ;;
@@ -220,6 +221,28 @@ not_called operations
 grep -q "perf nightly .* --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --x --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --y" "$calls" ||
   fail "not both programs again"
 
+# How far alarms can be trusted, where that is asked for.
+night "$base/aa.db" --runs 1 --aa 2
+expect 0 'gate ok, aa ok, dashboard ok; exit code 0'
+[ "$(grep -c "^draftmark perf aa --run .*_benchmark.* --gates 2 --db BASE/aa.db --commit 0123456789abcdef --out BASE/aa.db.nightly/2026-11-30/aa/[0-9]*/[12]$" "$calls")" = 2 ] ||
+  fail "not both programs against themselves: $(cat "$calls")"
+of_aa() { # EXPECTED TEXT AA
+  rm -rf "$base/aa.db.nightly"
+  AA=$3
+  export AA
+  night "$base/aa.db" --runs 1 --aa 1
+  unset AA
+  expect "$1" "$2"
+  called 'draftmark dashboard --db BASE/aa.db --out BASE/aa.db.dashboard'
+}
+of_aa 0 'gate ok, aa advisory, dashboard ok; exit code 0' 1
+night "$base/aa.db" --runs 1 --aa 1
+expect 0 'aa advisory, dashboard ok; exit code 0' # is not measured again
+not_called 'perf aa'
+of_aa 4 'aa invalid, dashboard ok; exit code 4' 4
+of_aa 2 'aa BROKEN, dashboard ok; exit code 2' 2
+of_aa 2 'aa BROKEN, dashboard ok; exit code 2' 5
+
 # Usage.
 usage() {
   PATH="$base/fakes:$PATH" "$root/tools/nightly" "$@" >"$base/out" 2>&1
@@ -228,6 +251,8 @@ usage() {
 usage
 usage --db
 usage --db "$base/u.db" --runs 0
+usage --db "$base/u.db" --aa some
+usage --db "$base/u.db" --aa 1 --results "$base/bench"
 usage --db "$base/u.db" --night yesterday
 usage --db "$base/u.db" --results "$base/none"
 usage --db "$base/u.db" --what

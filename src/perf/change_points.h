@@ -14,7 +14,8 @@
 //
 // Source: spec/statistics.md, "Nightly"; change_points_test.cc checks its figures. It fails where
 // neighbouring nights are correlated (sigma is then too small), for a change in the last two
-// nights, which no segment can hold yet, and for two odd nights together, which look like three. Any unit. O(n^2 log n): 10 ms for 400 nights. Pure.
+// nights, which no segment can hold yet, and for two odd nights together, which look like three.
+// Any unit. O(n^2 log n): 10 ms for 400 nights. Pure.
 #ifndef DRAFTMARK_SRC_PERF_CHANGE_POINTS_H_
 #define DRAFTMARK_SRC_PERF_CHANGE_POINTS_H_
 

@@ -56,6 +56,7 @@ class Gate {
     DM_RETURN_IF_ERROR(Measure(GateStage::kFirst, kFirstLookRuns, options_.cases, looks_));
     result_.context = looks_[0].reports.front().context;
     DM_RETURN_IF_ERROR(JudgeAll());
+    DM_RETURN_IF_ERROR(CheckCases());
     const std::vector<std::string> noisy = NamesOf([](const GateCase& c) {
       return c.judged.judgement && WantedRuns(c.judged) > kFirstLookRuns;
     });
@@ -156,6 +157,17 @@ class Gate {
     return NotFoundError(
         fmt::format("base and new have no case in common: {} only in base, {} only in new",
                     result_.only_base.size(), result_.only_next.size()));
+  }
+
+  // A case that was asked for and is not judged must not pass for one that is good.
+  Status CheckCases() const {
+    for (const std::string& name : options_.cases) {
+      if (std::none_of(result_.cases.begin(), result_.cases.end(),
+                       [&](const GateCase& c) { return c.judged.name == name; })) {
+        return NotFoundError(fmt::format("--case: base and new do not both have {}", name));
+      }
+    }
+    return OkStatus();
   }
 
   Status JudgeOne(const PerfCaseRuns& base, const PerfCaseRuns& next, Look look) {

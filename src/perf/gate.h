@@ -78,7 +78,8 @@ struct GateResult {
   std::map<std::string, std::string> context = {};  // of base's first report
 };
 
-// Errors: the runner's; units that differ; NOT_FOUND where base and new have no case in common.
+// Errors: the runner's; units that differ; NOT_FOUND where base and new have no case in common, or
+// do not both have one of `options.cases`.
 StatusOr<GateResult> RunGate(const GateOptions& options, GateRunner& runner);
 
 }  // namespace draftmark

@@ -250,6 +250,10 @@ TEST(GateTest, Errors) {
   });
   EXPECT_THAT(RunGate({}, strangers),
               StatusIs(StatusCode::kNotFound, HasSubstr("1 only in base, 1 only in new")));
+  // A name that is misspelt must not look like a case that is good.
+  FakeRunner runner = Runner(1);
+  EXPECT_THAT(RunGate({.cases = {"a", "A"}}, runner),
+              StatusIs(StatusCode::kNotFound, HasSubstr("base and new do not both have A")));
   FakeRunner crashes([](const GateRun& run) -> StatusOr<std::vector<BenchmarkCase>> {
     if (run.number == 2) return InternalError("crashed");
     return std::vector{Case("a", 1)};

@@ -18,8 +18,10 @@ double MedianOf(const Sentinel& sentinel) {
 
 NightlyCase JudgeCaseNight(const CaseNights& before, const Sentinel& sentinel,
                            const Tonight& tonight, double floor) {
-  NightlyCase judged{
-      .case_id = before.case_id, .schema = before.schema, .scale = MedianOf(sentinel)};
+  NightlyCase judged{.case_id = before.case_id,
+                     .schema = before.schema,
+                     .scale = MedianOf(sentinel),
+                     .over_sentinel = !sentinel.empty()};
   if (tonight.runs.size() < kFewestNightRuns) {
     judged.verdict = Verdict::kInvalid;
     judged.reason =
@@ -71,7 +73,11 @@ void ConfirmCaseNight(const std::vector<double>& fresh, double sentinel, Nightly
     judged.reason = fmt::format("slower, but of the fresh runs only {} can be used", fresh.size());
     return;
   }
-  const double seconds = Median(fresh) * (sentinel > 0 ? judged.scale / sentinel : 1);
+  if (judged.over_sentinel && !(sentinel > 0)) {
+    judged.reason = "slower, but the sentinel was not measured in the fresh runs";
+    return;
+  }
+  const double seconds = Median(fresh) * (judged.over_sentinel ? judged.scale / sentinel : 1);
   judged.again = seconds / judged.judged.baseline;
   if (*judged.again > 1 + judged.judged.threshold) {
     judged.verdict = Verdict::kSlower;

@@ -59,13 +59,15 @@ struct NightlyCase {
   std::optional<double> again = std::nullopt;  // ratio of the fresh runs to the baseline
   std::vector<LevelChangeAt> changes = {};     // of all nights, tonight's included
   double scale = 1;                            // seconds of a value over tonight's sentinel
+  bool over_sentinel = false;                  // `seconds` is
 };
 
 NightlyCase JudgeCaseNight(const CaseNights& before, const Sentinel& sentinel,
                            const Tonight& tonight, double floor = kNightFloor);
 
 // Fresh runs of the same night, where the verdict was slower: it stays if they are as slow, else it
-// is unclear. `sentinel` is theirs, 0 where there is none.
+// is unclear. `sentinel` is theirs, 0 where there is none: where the night has one, fresh runs
+// without it confirm nothing, since the drift that it cancels is still in them.
 void ConfirmCaseNight(const std::vector<double>& fresh, double sentinel, NightlyCase& judged);
 
 }  // namespace draftmark

@@ -84,6 +84,10 @@ TEST(NightlyTest, OnlyFreshRunsThatAgreeConfirm) {
   EXPECT_EQ(judged.verdict, Verdict::kSlower);
   ConfirmCaseNight({2, 2, 2}, 6, judged);
   EXPECT_EQ(judged.verdict, Verdict::kUnclear);
+  judged = JudgeCaseNight(Nights(30), sentinel, At(130, 1.03));
+  ConfirmCaseNight({1.03, 1.03, 1.03}, 0, judged);
+  EXPECT_EQ(judged.verdict, Verdict::kUnclear);
+  EXPECT_THAT(judged.reason, HasSubstr("sentinel was not measured in the fresh runs"));
 }
 
 TEST(NightlyTest, ChangesAreDated) {

@@ -51,9 +51,9 @@ std::string AaSection(const DashboardData& data) {
   }
   return Section(
       "aa", "Can the alarms be trusted?",
-      "<p class=note>A/A runs compare a build with itself: whatever they call slower or faster is "
-      "a "
-      "false alarm. The bound holds with 95 %.</p><div class=scroll><table><thead><tr><th>Testbed"
+      "<p class=note>A/A runs compare a build with itself: whatever they call slower is a false "
+      "alarm. The bound holds with 95 %. More than 2 per 1,000 on an architecture in 30 days make "
+      "its gate advisory.</p><div class=scroll><table><thead><tr><th>Testbed"
       "<th class=n>Comparisons<th class=n>False alarms<th class=n>Per 1,000<th class=n>At most, "
       "per "
       "1,000<th>Gate</tr></thead>"

@@ -359,6 +359,17 @@ TEST_F(LoadDashboardTest, AaAndReleases) {
   data = Load();
   EXPECT_EQ(data.aa[0].comparisons, 3600u);
   EXPECT_TRUE(data.aa[0].advisory);  // 3.1 in 1,000
+  // As the gate has it: 30 days, and the architecture as a whole.
+  EXPECT_TRUE(Load({.now = kNight + 30 * kDay}).aa[0].advisory);
+  data = Load({.now = kNight + 31 * kDay});
+  EXPECT_EQ(data.aa[0].comparisons, 3600u);
+  EXPECT_FALSE(data.aa[0].advisory);
+  aa.environment.gpu = "NVIDIA GH200";
+  aa.results.resize(1);
+  Add(aa);
+  data = Load({.now = kNight + kDay});
+  ASSERT_EQ(data.aa.size(), 2u);
+  EXPECT_TRUE(data.aa[1].advisory);
 }
 
 }  // namespace

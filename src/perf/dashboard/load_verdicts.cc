@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/perf/aa_quality.h"
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/load_parts.h"
 
@@ -13,8 +14,7 @@ namespace draftmark {
 namespace {
 
 constexpr char kTimeMetric[] = "time";
-// More of them turn a gate advisory (spec/statistics.md).
-constexpr std::int64_t kMostFalseAlarmsPerThousand = 2;
+constexpr std::int64_t kDaySeconds = 86400;
 
 std::optional<Verdict> VerdictNamed(const std::string& name) {
   for (const Verdict verdict :
@@ -74,6 +74,23 @@ Status LoadVerdicts(LoadState& state) {
   return OkStatus();
 }
 
+namespace {
+
+// By architecture and the last kAaDays days, as the gate itself decides (aa_history.h).
+StatusOr<std::map<std::string, AaCounts>> NewestAaOfArchitectures(LoadState& state) {
+  DM_ASSIGN_OR_RETURN(const std::vector<AaRow> rows,
+                      state.reader.AaQuality(state.options.now - (kAaDays - 1) * kDaySeconds));
+  std::map<std::string, AaCounts> counts;
+  for (const AaRow& row : rows) {
+    AaCounts& one = counts[state.beds.at(row.environment).environment.architecture];
+    one.comparisons += row.comparisons;
+    one.alarms += row.false_alarms;
+  }
+  return counts;
+}
+
+}  // namespace
+
 Status LoadAa(LoadState& state) {
   DM_ASSIGN_OR_RETURN(const std::vector<AaRow> rows, state.reader.AaQuality());
   std::map<std::size_t, AaQuality> found;
@@ -87,17 +104,9 @@ Status LoadAa(LoadState& state) {
                              static_cast<std::size_t>(row.false_alarms), row.spread,
                              row.detectable});
   }
-  // Newest first: the first gate of a testbed says what its gate is now.
-  DM_ASSIGN_OR_RETURN(const std::vector<GateRow> gates, state.reader.Gates());
-  std::map<std::size_t, bool> advisory;
-  for (const GateRow& gate : gates) {
-    advisory.emplace(state.beds.at(gate.environment).testbed, gate.advisory);
-  }
+  DM_ASSIGN_OR_RETURN(auto newest, NewestAaOfArchitectures(state));
   for (auto& [testbed, quality] : found) {
-    const auto said = advisory.find(testbed);
-    quality.advisory =
-        (said != advisory.end() && said->second) ||
-        quality.false_alarms * 1000 > quality.comparisons * kMostFalseAlarmsPerThousand;
+    quality.advisory = IsNoisy(newest[state.data.testbeds[testbed].architecture]);
     // What can show nothing at all stands first, then the largest shift.
     std::stable_sort(quality.cases.begin(), quality.cases.end(),
                      [](const AaQuality::Case& a, const AaQuality::Case& b) {

@@ -134,7 +134,7 @@ std::string ConformanceFamilies(const DashboardData& data) {
 
 std::string AaFamilies(const DashboardData& data) {
   Family comparisons("draftmark_aa_comparisons", "gauge", "", "A/A comparisons in the history.");
-  Family alarms("draftmark_aa_false_alarms", "gauge", "", "Those that found a difference.");
+  Family alarms("draftmark_aa_false_alarms", "gauge", "", "Those that called a case slower.");
   for (const AaQuality& quality : data.aa) {
     const Labels labels = BedLabels(data.testbeds[quality.testbed]);
     comparisons.Add(labels, static_cast<double>(quality.comparisons));

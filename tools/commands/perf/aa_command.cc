@@ -42,9 +42,10 @@ struct Report {
   std::string command;
 };
 
-std::string CommandOf(const Options& options) {
+// `run` stands for the command of the build.
+std::string CommandOf(const Options& options, const std::string& run) {
   std::string command = fmt::format("draftmark perf aa --run {} --gates {} --seed {}",
-                                    ShellWord(options.run), options.gates, options.seed);
+                                    ShellWord(run), options.gates, options.seed);
   for (const std::string& name : options.cases) command += " " + ShellWord("--case=" + name);
   return command;
 }
@@ -78,7 +79,8 @@ Status Record(const Options& options, Report& report, CommandContext& context) {
                   .commit = !options.commit.empty()        ? options.commit
                             : told != report.context.end() ? told->second
                                                            : "",
-                  .command = report.command};
+                  // Commands hold paths of this machine, and records are published.
+                  .command = CommandOf(options, "BENCH")};
   for (const auto& [name, one] : report.tally.cases()) {
     record.results.push_back({.case_id = CaseIdOfBenchmark(name),
                               .comparisons = one.counts.comparisons,
@@ -160,9 +162,9 @@ OrderedJson ReportJson(const Report& report) {
 }
 
 Status RunIt(Options options, CommandContext& context) {
-  if (options.folder.empty()) options.folder = fmt::format("perf_aa/{}", options.seed);
+  if (options.folder.empty()) options.folder = FreeFolder(fmt::format("perf_aa/{}", options.seed));
   Report report;
-  report.command = CommandOf(options);
+  report.command = CommandOf(options, options.run);
   if (const Status status = Measure(options, report, context); !status.ok()) {
     if (status.code() != StatusCode::kNotFound) return status;
     context.Fail(status);
@@ -202,7 +204,9 @@ void AddAaCommand(CLI::App& perf, CommandContext& context) {
   command->add_option("--case", options->cases, "Only the case of this name")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--out", options->folder, "Folder for the reports (default: perf_aa/SEED)")
+  command
+      ->add_option("--out", options->folder,
+                   "Folder for the reports (default: perf_aa/SEED, or SEED.2 where that is there)")
       ->type_name("DIR");
   command->add_option("--timeout", options->seconds, "Seconds after which a process is killed")
       ->check(CLI::Range(0.001, 1e6))

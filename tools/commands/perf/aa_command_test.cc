@@ -91,6 +91,16 @@ TEST_F(AaCommandTest, IsRecorded) {
   EXPECT_GT(rows[0].detectable, 0.015);
 }
 
+// What is recorded is published: no path of the machine.
+TEST_F(AaCommandTest, TheRecordNamesNoPath) {
+  ASSERT_EQ(Run({"aa", "--run", Bench(100000), "--db", db_, "--seed", "4"}).code, 0);
+  const std::vector<std::string> names = RealFileSystem().List(db_ + ".runs").value();
+  ASSERT_EQ(names.size(), 1u);
+  const std::string record = ReadTextFile(JoinPath(db_ + ".runs", names[0])).value();
+  EXPECT_THAT(record, HasSubstr("draftmark perf aa --run BENCH --gates 1 --seed 4"));
+  EXPECT_THAT(record, testing::Not(HasSubstr(script_)));
+}
+
 TEST_F(AaCommandTest, InvalidIs4ErrorsAre2AndNoProgramIs5) {
   EXPECT_EQ(Run({"aa", "--run", Bench(100000, 2000)}).code, 4);
   EXPECT_EQ(Run({"aa", "--run", "sh -c 'exit 3'"}).code, 2);

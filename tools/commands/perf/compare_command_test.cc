@@ -11,7 +11,6 @@
 #include "src/base/test_folder.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/record.h"
-#include "tools/commands/perf/compare_report.h"
 #include "tools/commands/run_command.h"
 
 namespace draftmark {
@@ -390,22 +389,6 @@ TEST_F(CompareCommandTest, ALargerCountGoesBeforeUnclear) {
   ASSERT_THAT(WriteTextFile(next, entry(25)), IsOk());
   EXPECT_EQ(Compare({base, next}).code, 1);
   EXPECT_EQ(Compare({next, base}).code, 3);
-}
-
-TEST(CompareReportTest, ExitCodes) {
-  EXPECT_EQ(PerfExitCodeOf(Verdict::kSame), 0);
-  EXPECT_EQ(PerfExitCodeOf(Verdict::kFaster), 0);
-  EXPECT_EQ(PerfExitCodeOf(Verdict::kSlower), 1);
-  EXPECT_EQ(PerfExitCodeOf(Verdict::kUnclear), 3);
-  EXPECT_EQ(PerfExitCodeOf(Verdict::kInvalid), 4);
-}
-
-TEST(CompareReportTest, ShellWords) {
-  EXPECT_EQ(ShellWord("a/b=1,c"), "a/b=1,c");
-  EXPECT_EQ(ShellWord("a b"), "'a b'");
-  EXPECT_EQ(ShellWord("$(x)"), "'$(x)'");
-  EXPECT_EQ(ShellWord("it's"), R"('it'\''s')");
-  EXPECT_EQ(ShellWord(""), "''");
 }
 
 }  // namespace

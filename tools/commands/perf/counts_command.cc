@@ -77,17 +77,24 @@ int ExitCodeOf(const std::vector<CountFinding>& findings) {
   return any(CountFindingKind::kNew) ? kPerfNoBaseline : kPerfGood;
 }
 
-std::string AcceptLine(const CountFinding& finding) {
-  return fmt::format("draftmark perf accept {} --reason TEXT", ShellWord(finding.counted.second));
+// The flags that say what is looked at.
+std::string FilesText(const Options& options) {
+  std::string flags;
+  if (!options.recorded.empty()) flags += " --recorded " + ShellWord(options.recorded);
+  if (!options.configs.empty()) flags += " --configs " + ShellWord(options.configs);
+  if (!options.results.empty()) flags += " --results";
+  for (const std::string& path : options.results) flags += " " + ShellWord(path);
+  return flags;
+}
+
+// With the same files: without its report a case of a GPU could not be accepted.
+std::string AcceptLine(const Options& options, const CountFinding& finding) {
+  return fmt::format("draftmark perf accept {} --reason TEXT{}", ShellWord(finding.counted.second),
+                     FilesText(options));
 }
 
 std::string Reproduce(const Options& options) {
-  std::string command = "draftmark perf counts";
-  if (!options.recorded.empty()) command += " --recorded " + ShellWord(options.recorded);
-  if (!options.configs.empty()) command += " --configs " + ShellWord(options.configs);
-  if (!options.results.empty()) command += " --results";
-  for (const std::string& path : options.results) command += " " + ShellWord(path);
-  return command;
+  return "draftmark perf counts" + FilesText(options);
 }
 
 void PrintText(const Options& options, const Now& now, const RecordedCounts& recorded,
@@ -95,12 +102,12 @@ void PrintText(const Options& options, const Now& now, const RecordedCounts& rec
   const CountedCase* last = nullptr;
   for (const CountFinding& finding : findings) {
     if (last != nullptr && *last != finding.counted) {
-      context.out << "  accept: " << AcceptLine(*(&finding - 1)) << "\n";
+      context.out << "  accept: " << AcceptLine(options, *(&finding - 1)) << "\n";
     }
     context.out << finding.ToString() << "\n";
     last = &finding.counted;
   }
-  if (last != nullptr) context.out << "  accept: " << AcceptLine(findings.back()) << "\n";
+  if (last != nullptr) context.out << "  accept: " << AcceptLine(options, findings.back()) << "\n";
   const auto unseen = std::count_if(
       recorded.cases.begin(), recorded.cases.end(),
       [&](const auto& one) { return !one.first.first.empty() && !now.cases.contains(one.first); });
@@ -109,7 +116,7 @@ void PrintText(const Options& options, const Now& now, const RecordedCounts& rec
   context.out << "\nreproduce: " << Reproduce(options) << "\n";
 }
 
-OrderedJson FindingJson(const CountFinding& finding) {
+OrderedJson FindingJson(const Options& options, const CountFinding& finding) {
   static constexpr const char* kNames[] = {"larger", "gone", "new", "smaller"};
   return {{"kind", kNames[static_cast<int>(finding.kind)]},
           {"architecture", finding.counted.first},
@@ -118,7 +125,7 @@ OrderedJson FindingJson(const CountFinding& finding) {
           {"expected", finding.expected},
           {"found", finding.found},
           {"message", finding.ToString()},
-          {"accept", AcceptLine(finding)}};
+          {"accept", AcceptLine(options, finding)}};
 }
 
 Status CompareNow(const Options& options, CommandContext& context) {
@@ -142,7 +149,8 @@ Status CompareNow(const Options& options, CommandContext& context) {
                       {"exit_code", context.exit_code},
                       {"cases", now.cases.size()},
                       {"findings", OrderedJson::array()}};
-  for (const CountFinding& finding : findings) json["findings"].push_back(FindingJson(finding));
+  for (const CountFinding& finding : findings)
+    json["findings"].push_back(FindingJson(options, finding));
   json["reproduce"] = Reproduce(options);
   PrintJson(context.out, json);
   return OkStatus();

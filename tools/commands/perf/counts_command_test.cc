@@ -65,8 +65,10 @@ TEST_F(CountsCommandTest, OneByteMoreIs1AndAccepted) {
   EXPECT_THAT(larger.out, HasSubstr(std::string("LARGER ") + kCase +
                                     ": logits: expected 1 as recorded, found "));
   EXPECT_THAT(larger.out, HasSubstr(std::string("SMALLER ") + kCase + ": was: expected "));
-  EXPECT_THAT(larger.out, HasSubstr(std::string("\n  accept: draftmark perf accept ") + kCase +
-                                    " --reason TEXT\n102 cases counted, 2 findings"));
+  EXPECT_THAT(larger.out,
+              HasSubstr(std::string("\n  accept: draftmark perf accept ") + kCase +
+                        " --reason TEXT --recorded " + path_ + " --configs " +
+                        TestData("golden/configs") + "\n102 cases counted, 2 findings"));
   const Json json = Json::parse(Run("counts", {"--format", "json"}).out);
   EXPECT_EQ(json["exit_code"], 1);
   EXPECT_EQ(json["findings"][0]["kind"], "larger");
@@ -126,6 +128,15 @@ TEST_F(CountsCommandTest, GpuResults) {
   EXPECT_EQ(larger.code, 1);
   EXPECT_THAT(larger.out, HasSubstr("nb=1 on sm_90: memory_scratch: expected 218968332 as "
                                     "recorded, found 218968333 (+1)"));
+  // The line that accepts it names the report, without which this case is not counted.
+  EXPECT_THAT(larger.out, HasSubstr(" --configs " + TestData("golden/configs") + " --results " +
+                                    report + "\n103 cases counted, 1 findings"));
+  const CommandResult blind = Run("accept", {"draft/*,nb=1", "--reason", "x"});
+  EXPECT_EQ(blind.code, 2) << blind.out;
+  const CommandResult accepted =
+      Run("accept", {"draft/*,nb=1", "--reason", "x", "--results", report});
+  EXPECT_EQ(accepted.code, 0) << accepted.err;
+  EXPECT_EQ(Run("counts", {"--results", report}).code, 0);
   EXPECT_EQ(run_with(rest + R"("memory_scratch": 1)", "B200 (sm_100, 148)").code, 5);
   const CommandResult nameless = run_with(rest + R"("memory_scratch": 1)", "a GPU");
   EXPECT_EQ(nameless.code, 2);

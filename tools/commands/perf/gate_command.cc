@@ -47,7 +47,7 @@ Status Record(const Options& options, const GateReport& report, CommandContext& 
 
 Status RunIt(Options options, CommandContext& context) {
   if (options.commands.folder.empty()) {
-    options.commands.folder = fmt::format("perf_gate/{}", options.seed);
+    options.commands.folder = FreeFolder(fmt::format("perf_gate/{}", options.seed));
   }
   AaBook book;
   if (!options.database.empty()) {
@@ -111,8 +111,9 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
       ->required()
       ->type_name("CMD");
   command
-      ->add_option("--out", options->commands.folder,
-                   "Folder for the reports (default: perf_gate/SEED)")
+      ->add_option(
+          "--out", options->commands.folder,
+          "Folder for the reports (default: perf_gate/SEED, or SEED.2 where that is there)")
       ->type_name("DIR");
   command->add_option("--case", options->cases, "Runs and judges only the case of this name")
       ->expected(1)

@@ -123,6 +123,11 @@ TEST_F(GateCommandTest, ALargerCountIs1AndRecorded) {
     EXPECT_EQ(verdicts[0].verdict.new_count, 25);
     EXPECT_EQ(verdicts[1].verdict.metric, "time");
     EXPECT_EQ(verdicts[1].verdict.verdict, "same");
+    // Without paths of this machine.
+    for (const VerdictRow& row : verdicts) {
+      EXPECT_EQ(row.verdict.reproduce,
+                "draftmark perf gate --base BASE --new NEW --seed 7 --case=draft/a");
+    }
   }
   Again();
   const CommandResult smaller = Gate(counted(100000, 24), counted(100001, 23));
@@ -241,6 +246,25 @@ TEST_F(GateCommandTest, ARealProgram) {
   const Json json = Json::parse(result.out);
   ASSERT_EQ(json["cases"].size(), 1u) << json;
   EXPECT_GE(json["cases"][0]["base"]["runs"].get<int>(), 10);
+}
+
+// The line that a gate prints last is run where the gate was.
+TEST_F(GateCommandTest, TheDefaultFolderIsAFreshOne) {
+  const std::string folder = folder_.Path("7");
+  EXPECT_EQ(FreeFolder(folder), folder);
+  EXPECT_THAT(RealFileSystem().CreateDirectories(folder + "/first/base"), IsOk());
+  EXPECT_EQ(FreeFolder(folder), folder + ".2");
+  EXPECT_THAT(RealFileSystem().CreateDirectories(folder + ".2"), IsOk());
+  EXPECT_EQ(FreeFolder(folder), folder + ".3");
+}
+
+// One that is misspelt must not pass.
+TEST_F(GateCommandTest, ACaseThatIsNotThereIs5) {
+  const CommandResult missing =
+      Gate(Bench(100000), Bench(100001), {"--case=draft/a", "--case=draft/A"});
+  EXPECT_EQ(missing.code, 5);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_THAT(missing.err, HasSubstr("--case: base and new do not both have draft/A"));
 }
 
 TEST(GateCommandLineTest, Words) {

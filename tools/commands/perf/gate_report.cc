@@ -33,8 +33,17 @@ std::vector<PerfCase> CasesOf(const GateResult& result) {
   return cases;
 }
 
+// Commands hold paths of this machine, and records are published: BASE and NEW stand for those of
+// the two commits, which the record has. Of a case, or of the whole gate.
+std::string PublishedCommand(const GateReport& report, const std::string& name = "") {
+  std::string command =
+      fmt::format("draftmark perf gate --base BASE --new NEW --seed {}", report.seed);
+  return name.empty() ? command : command + " " + ShellWord("--case=" + name);
+}
+
 // Also of a count that is the same: the newest verdict is what a dashboard shows.
-GateVerdict CountVerdict(const GateCase& c, const CountComparison& count) {
+GateVerdict CountVerdict(const GateReport& report, const GateCase& c,
+                         const CountComparison& count) {
   return {.case_id = CaseIdOfBenchmark(c.judged.name),
           .metric = count.counter,
           .verdict = std::string(VerdictName(count.Larger()    ? Verdict::kSlower
@@ -43,7 +52,8 @@ GateVerdict CountVerdict(const GateCase& c, const CountComparison& count) {
           .base_runs = static_cast<std::int64_t>(c.judged.base.size()),
           .next_runs = static_cast<std::int64_t>(c.judged.next.size()),
           .old_count = static_cast<std::int64_t>(count.base->most),
-          .new_count = static_cast<std::int64_t>(count.next->most)};
+          .new_count = static_cast<std::int64_t>(count.next->most),
+          .reproduce = PublishedCommand(report, c.judged.name)};
 }
 
 }  // namespace
@@ -115,15 +125,15 @@ GateRecord GateRecordOf(const GateReport& report, std::int64_t time, const std::
                     .verdict = std::string(VerdictName(report.result.verdict)),
                     .exit_code = GateExitCode(report),
                     .advisory = !report.advisory.empty(),
-                    .command = fmt::format("draftmark perf gate --seed {}", report.seed)};
+                    .command = PublishedCommand(report)};
   for (const GateCase& c : report.result.cases) {
-    // Commands hold paths of this machine, and records are published.
     GateVerdict verdict{.case_id = CaseIdOfBenchmark(c.judged.name),
                         .verdict = std::string(VerdictName(c.judged.verdict)),
                         .reason = c.judged.judgement ? c.judged.reason : "a benchmark failed",
                         .floor = c.floor,
                         .base_runs = static_cast<std::int64_t>(c.judged.base.size()),
-                        .next_runs = static_cast<std::int64_t>(c.judged.next.size())};
+                        .next_runs = static_cast<std::int64_t>(c.judged.next.size()),
+                        .reproduce = PublishedCommand(report, c.judged.name)};
     if (c.judged.judgement) {
       const Judgement& j = *c.judged.judgement;
       verdict.ratio = j.ratio;
@@ -138,7 +148,7 @@ GateRecord GateRecordOf(const GateReport& report, std::int64_t time, const std::
     if (c.fresh_runs) verdict.confirmed = c.confirmed;
     record.verdicts.push_back(std::move(verdict));
     for (const CountComparison& count : c.judged.counts) {
-      if (count.base && count.next) record.verdicts.push_back(CountVerdict(c, count));
+      if (count.base && count.next) record.verdicts.push_back(CountVerdict(report, c, count));
     }
   }
   return record;

@@ -40,6 +40,12 @@ bool AnyFailure(const BenchmarkReport& report) {
 
 }  // namespace
 
+std::string FreeFolder(const std::string& folder) {
+  std::string free = folder;
+  for (int i = 2; RealFileSystem().IsDirectory(free); ++i) free = fmt::format("{}.{}", folder, i);
+  return free;
+}
+
 std::string GateFolder(const std::string& folder, GateStage stage, GateSide side) {
   return JoinPath(JoinPath(folder, GateStageName(stage)), GateSideName(side));
 }

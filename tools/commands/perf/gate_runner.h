@@ -55,6 +55,10 @@ class CommandRunner final : public GateRunner {
   std::string architecture_;  // by the last report
 };
 
+// `folder`, or FOLDER.2, FOLDER.3 ... where that is there: so that a line that reproduces a verdict
+// can be run where the verdict came from.
+std::string FreeFolder(const std::string& folder);
+
 // FOLDER/STAGE/SIDE.
 std::string GateFolder(const std::string& folder, GateStage stage, GateSide side);
 

@@ -96,6 +96,21 @@ EnvironmentReport JudgeEnvironment(const Options& options, Day night, Environmen
   return report;
 }
 
+// A case that was asked for and is not judged must not pass for one that is good.
+Status CheckCases(const Options& options, const NightlyReport& report) {
+  for (const std::string& name : options.cases) {
+    const bool found = std::any_of(
+        report.environments.begin(), report.environments.end(), [&](const EnvironmentReport& one) {
+          return std::any_of(one.cases.begin(), one.cases.end(),
+                             [&](const NightlyCase& c) { return c.case_id == name; });
+        });
+    if (!found) {
+      return NotFoundError(fmt::format("--case: night {} does not have {}", report.night, name));
+    }
+  }
+  return OkStatus();
+}
+
 bool AnySlower(const NightlyReport& report) { return NightlyVerdict(report) == Verdict::kSlower; }
 
 // Alarms stay only where fresh runs of the same machine agree.
@@ -106,8 +121,10 @@ Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& 
   const std::vector<std::string>& commands = options.again.empty() ? options.run : options.again;
   if (!options.again_paths.empty()) {
     DM_ASSIGN_OR_RETURN(fresh, ReadReports(options.again_paths, facts));
+    report.fresh = options.again_paths;
   } else if (!commands.empty()) {
     DM_ASSIGN_OR_RETURN(fresh, Measure(options, commands, GateStage::kConfirm, facts, context));
+    report.fresh = {GateFolder(options.folder, GateStage::kConfirm, GateSide::kNew)};
   }
   for (EnvironmentReport& environment : report.environments) {
     NightRuns runs;
@@ -172,11 +189,14 @@ Status JudgeIt(Options options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const Day night, NightToJudge(options, reader));
   DM_ASSIGN_OR_RETURN(std::vector<EnvironmentNights> environments,
                       ReadNights(reader, options.architecture, night, !options.no_sentinel));
-  NightlyReport report{
-      .night = NightOfDay(night), .database = options.database, .environments = {}};
+  NightlyReport report{.night = NightOfDay(night),
+                       .database = options.database,
+                       .environments = {},
+                       .with_sentinel = !options.no_sentinel};
   for (EnvironmentNights& nights : environments) {
     report.environments.push_back(JudgeEnvironment(options, night, std::move(nights)));
   }
+  DM_RETURN_IF_ERROR(CheckCases(options, report));
   ImportFacts again = facts;
   if (again.commit.empty()) again.commit = report.environments[0].nights.tonight.commit();
   DM_RETURN_IF_ERROR(Confirm(options, again, report, context));

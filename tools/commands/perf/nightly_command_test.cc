@@ -112,6 +112,9 @@ TEST_F(NightlyCommandTest, SameIs0AndIsRecorded) {
   EXPECT_EQ(gates[0].mode, "nightly");
   EXPECT_EQ(gates[0].night, "2026-12-12");
   EXPECT_EQ(gates[0].verdict, "same");
+  // Records are published: no path of the machine.
+  EXPECT_EQ(gates[0].command,
+            "draftmark perf nightly --db history.db --night 2026-12-12 --arch sm_90");
   EXPECT_EQ(Nightly().code, 0);  // once more: nothing new
   EXPECT_EQ(reader.Gates()->size(), 1u);
 }
@@ -128,6 +131,9 @@ TEST_F(NightlyCommandTest, SlowerIs1OnceFreshRunsConfirmIt) {
   EXPECT_THAT(slower.out, HasSubstr("SLOWER draft/a/gamma=16,ctx=2048,new=8,nb=1: ratio 1.03"));
   EXPECT_THAT(slower.out, HasSubstr("\n  fresh runs of the same night: ratio 1.03"));
   EXPECT_THAT(slower.out, HasSubstr("\nSLOWER, 1 slower\n"));
+  // The line that reproduces it knows the fresh runs.
+  EXPECT_THAT(slower.out, HasSubstr("/gamma=16,ctx=2048,new=8,nb=1 --again-reports " +
+                                    folder_.Path("again/confirm/new") + "\n"));
   EXPECT_EQ(Nightly({"--again-reports", folder_.Path("again/confirm/new")}).code, 1);
   const CommandResult unconfirmed =
       Nightly({"--again", Bench(1.001), "--out", folder_.Path("fresh"), "--no-record"});
@@ -145,6 +151,7 @@ TEST_F(NightlyCommandTest, TheSentinelCancelsADrift) {
   const CommandResult plain = Nightly({"--no-record", "--no-sentinel"});
   EXPECT_EQ(plain.code, 3);
   EXPECT_THAT(plain.out, HasSubstr("no sentinel\n"));
+  EXPECT_THAT(plain.out, HasSubstr(" --arch sm_90 --no-sentinel --case=draft/a"));
 }
 
 TEST_F(NightlyCommandTest, ChangesOfLevelAreToldAndRecorded) {
@@ -178,6 +185,9 @@ TEST_F(NightlyCommandTest, NoBaselineIs5) {
   EXPECT_EQ(young.code, 5);
   EXPECT_THAT(young.out, AllOf(HasSubstr("NO BASELINE draft/a"), HasSubstr("9 nights before")));
   EXPECT_EQ(Nightly({"--night", "2026-01-01"}).code, 5);
+  const CommandResult missing = Nightly({"--case", "draft/A"});
+  EXPECT_EQ(missing.code, 5);
+  EXPECT_THAT(missing.err, HasSubstr("--case: night 2026-12-09 does not have draft/A"));
   AddNight(10, {});
   EXPECT_EQ(Nightly().code, 0);
 }

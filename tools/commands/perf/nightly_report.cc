@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "src/perf/google_benchmark.h"
@@ -12,13 +13,19 @@
 namespace draftmark {
 namespace {
 
+// Of a case, or of the whole night.
 std::string Reproduce(const NightlyReport& report, const EnvironmentReport& environment,
-                      const std::string& case_id) {
+                      const NightlyCase* c) {
   std::string command = fmt::format("draftmark perf nightly --db {} --night {}",
                                     ShellWord(report.database), report.night);
   const std::string& architecture = environment.nights.environment.architecture;
   if (!architecture.empty()) command += " --arch " + ShellWord(architecture);
-  if (!case_id.empty()) command += " " + ShellWord("--case=" + case_id);
+  if (!report.with_sentinel) command += " --no-sentinel";
+  if (c != nullptr) command += " " + ShellWord("--case=" + c->case_id);
+  if (c != nullptr && c->again && !report.fresh.empty()) {
+    command += " --again-reports";
+    for (const std::string& path : report.fresh) command += " " + ShellWord(path);
+  }
   return command;
 }
 
@@ -57,7 +64,7 @@ std::string CaseLines(const NightlyReport& report, const EnvironmentReport& envi
                         change.step * 100, NightOfDay(change.day), change.before * units,
                         change.after * units, unit);
   }
-  return text + fmt::format("  reproduce: {}\n", Reproduce(report, environment, c.case_id));
+  return text + fmt::format("  reproduce: {}\n", Reproduce(report, environment, &c));
 }
 
 OrderedJson CaseJson(const NightlyCase& c) {
@@ -88,7 +95,7 @@ GateVerdict VerdictRecord(const NightlyReport& report, const EnvironmentReport& 
                       .verdict = std::string(VerdictName(c.verdict)),
                       .reason = c.reason,
                       .base_runs = static_cast<std::int64_t>(c.judged.nights),
-                      .reproduce = Reproduce(report, environment, c.case_id)};
+                      .reproduce = Reproduce(report, environment, &c)};
   const auto tonight = environment.nights.tonight.cases().find({c.case_id, c.schema});
   if (tonight != environment.nights.tonight.cases().end()) {
     verdict.next_runs = static_cast<std::int64_t>(tonight->second.runs.size());
@@ -170,7 +177,7 @@ OrderedJson NightlyJson(const NightlyReport& report) {
                        {"cases", OrderedJson::array()}};
     for (const NightlyCase& c : environment.cases) {
       OrderedJson judged = CaseJson(c);
-      judged["reproduce"] = Reproduce(report, environment, c.case_id);
+      judged["reproduce"] = Reproduce(report, environment, &c);
       one["cases"].push_back(std::move(judged));
     }
     json["environments"].push_back(std::move(one));
@@ -181,6 +188,12 @@ OrderedJson NightlyJson(const NightlyReport& report) {
 GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& environment) {
   const NightlyReport alone{
       .night = report.night, .database = report.database, .environments = {environment}};
+  // Paths are of this machine, and records are published.
+  const NightlyReport published{
+      .night = report.night,
+      .database = std::filesystem::path(report.database).filename().string(),
+      .environments = {},
+      .with_sentinel = report.with_sentinel};
   GateRecord record{
       .time = environment.nights.tonight.newest(),
       .night = report.night,
@@ -189,11 +202,11 @@ GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& e
       .next_commit = environment.nights.tonight.commit(),
       .verdict = std::string(VerdictName(NightlyVerdict(environment.cases))),
       .exit_code = NightlyExitCode(alone),
-      .command = Reproduce(report, environment, ""),
+      .command = Reproduce(published, environment, nullptr),
       .context = {{"sentinel", environment.nights.sentinel.empty() ? "none" : "copy"}},
       .next_runs = environment.nights.run_ids};
   for (const NightlyCase& c : environment.cases) {
-    record.verdicts.push_back(VerdictRecord(report, environment, c));
+    record.verdicts.push_back(VerdictRecord(published, environment, c));
     for (const LevelChangeAt& change : c.changes) {
       record.change_points.push_back({.case_id = c.case_id,
                                       .schema = c.schema,

@@ -21,6 +21,8 @@ struct NightlyReport {
   std::string night;
   std::string database;
   std::vector<EnvironmentReport> environments;
+  bool with_sentinel = true;            // false: --no-sentinel
+  std::vector<std::string> fresh = {};  // reports that confirmed, or their folder
 };
 
 // Of cases that have a baseline; their worst, as VerdictOf (perf_comparison.h).
