@@ -13,6 +13,7 @@
 #include "tools/commands/config/config_command.h"
 #include "tools/commands/dashboard/dashboard_command.h"
 #include "tools/commands/diff/diff_command.h"
+#include "tools/commands/doctor/doctor_command.h"
 #include "tools/commands/draft/draft_command.h"
 #include "tools/commands/dump_template/dump_template_command.h"
 #include "tools/commands/fuzz/fuzz_command.h"
@@ -62,6 +63,7 @@ int RunDraftmark(std::vector<std::string> arguments, std::ostream& out, std::ost
   AddConfigCommand(app, context);
   AddDashboardCommand(app, context);
   AddDiffCommand(app, context);
+  AddDoctorCommand(app, context);
   AddDraftCommand(app, context);
   AddDumpTemplateCommand(app, context);
   AddFuzzCommand(app, context);
