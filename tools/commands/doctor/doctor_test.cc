@@ -192,7 +192,7 @@ TEST(DoctorTest, GpuIsRequiredOnDemand) {
         "cublaslt", "OLD cublaslt: ");
   const auto no_toolkit = [](FakeMachine& m) {
     m.variables["CUDA_HOME"] = "/opt/cuda";
-    m.answers["/repo/third_party/cuda/find_toolkit.sh"] = {.exit_code = 1};
+    m.answers["/repo/third_party/cuda/find_toolkit.sh"] = {.exit_code = 1, .output = {}};
   };
   lacks(no_toolkit, "cuda-toolkit",
         "MISSING cuda-toolkit: none in /opt/cuda, /usr/local/cuda, /repo/.cuda/nvidia/cu13;");
