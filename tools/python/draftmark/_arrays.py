@@ -1,4 +1,4 @@
-"""NumPy arrays and torch tensors to and from (dtype, shape, bytes). torch is never imported here."""
+"""NumPy arrays and torch tensors to and from (dtype, shape, data) of _library.call."""
 
 import numpy
 
@@ -24,16 +24,16 @@ def to_bytes(name, value):
             import torch
 
             bits = value.view(torch.int16).numpy()
-            return "BF16", tuple(value.shape), numpy.ascontiguousarray(bits).data
+            return "BF16", tuple(value.shape), numpy.ascontiguousarray(bits)
         value = value.numpy()
     array = numpy.asarray(value)
     shape = array.shape  # ascontiguousarray makes vectors of scalars
     if array.dtype.name == "bfloat16":
-        return "BF16", shape, numpy.ascontiguousarray(array).view("<u2").data
+        return "BF16", shape, numpy.ascontiguousarray(array).view("<u2")
     dtype = _NAMES.get(array.dtype.newbyteorder("<"))
     if dtype is None:
         raise DraftmarkError(f"{name}: expected numbers, found an array of {array.dtype}")
-    return dtype, shape, numpy.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
+    return dtype, shape, numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
 
 def from_bytes(name, dtype, shape, data):

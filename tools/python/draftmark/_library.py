@@ -61,21 +61,16 @@ def _plain(value):
 def call(name, request, tensors=None):
     """(dict, {name: (dtype, shape, bytes)}) of a call; `tensors` likewise has what goes in.
 
-    Keys of `request` that are None are left out. `bytes` of tensors that go in may be any object with
-    the buffer protocol that is C-contiguous; what comes out is a bytes object.
+    Keys of `request` that are None are left out. Data that go in are C-contiguous NumPy arrays, used where they lie;
+    what comes out are bytes objects.
     """
     text = json.dumps({k: v for k, v in request.items() if v is not None}, default=_plain)
     tensors = tensors or {}
     array = (_Tensor * len(tensors))()
-    alive = []  # ctypes structures do not keep what they point to
     for slot, (tensor, (dtype, shape, data)) in zip(array, tensors.items()):
-        view = memoryview(data).cast("B")
-        buffer = (ctypes.c_char * len(view)).from_buffer_copy(view)
-        extents = (ctypes.c_uint64 * len(shape))(*shape)
         slot.name, slot.dtype = tensor.encode(), dtype.encode()
-        slot.shape, slot.rank = extents, len(shape)
-        slot.data, slot.bytes = ctypes.addressof(buffer), len(view)
-        alive.append((buffer, extents))
+        slot.shape, slot.rank = (ctypes.c_uint64 * len(shape))(*shape), len(shape)
+        slot.data, slot.bytes = data.ctypes.data, data.nbytes
     answer = _LIBRARY.draftmark_call(name.encode(), text.encode(), array, len(tensors))
     try:
         reply = _LIBRARY.draftmark_answer_text(answer).decode()
