@@ -51,8 +51,7 @@ StatusOr<Reply> Call(const char* call, const char* request, const draftmark_tens
 }
 
 void Fill(Reply reply, draftmark_answer& answer) {
-  answer.text =
-      reply.json.dump(-1, ' ', false, draftmark::OrderedJson::error_handler_t::replace);
+  answer.text = reply.json.dump(-1, ' ', false, draftmark::OrderedJson::error_handler_t::replace);
   answer.tensors = std::move(reply.tensors);
   for (const auto& tensor : answer.tensors) answer.dtypes.emplace_back(DTypeName(tensor.dtype));
   for (std::size_t i = 0; i < answer.tensors.size(); ++i) {
@@ -99,8 +98,7 @@ std::size_t draftmark_answer_tensor_count(const draftmark_answer* answer) {
   return answer->views.size();
 }
 
-const draftmark_tensor* draftmark_answer_tensor(const draftmark_answer* answer,
-                                                std::size_t index) {
+const draftmark_tensor* draftmark_answer_tensor(const draftmark_answer* answer, std::size_t index) {
   return index < answer->views.size() ? &answer->views[index] : nullptr;
 }
 

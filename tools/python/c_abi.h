@@ -29,7 +29,7 @@ extern "C" {
 
 typedef struct draftmark_tensor {
   const char* name;
-  const char* dtype;    /* as in safetensors: "BF16", "F64", ... */
+  const char* dtype;     /* as in safetensors: "BF16", "F64", ... */
   const uint64_t* shape; /* `rank` extents, row-major */
   uint64_t rank;
   const void* data; /* aligned to its element, little-endian */

@@ -10,7 +10,7 @@
 //                and tensors: weights, stepS.inputs.*, and expected.stepS.STAGE
 //   reference    config, entry?, precision: "exact" or "bf16"; tensors: weights under the names of a
 //                checkpoint, inputs as conformance/diagnosis/inputs.h has them
-//                -> {"stages": names in the order of computation, "blocks"}, and the stages
+//                -> {"blocks"}, and the stages in the order of computation
 //   compare      tolerance_class: "T0", "T1" or "T2", output: "BF16", "F32" or "F64",
 //                reduction_length? (T1), probabilities and largest_value (T2); tensors: actual and
 //                expected, magnitudes? (T1) -> the verdict

@@ -21,10 +21,10 @@ void AddInputs(const DrafterCase& drafter_case, Reply& reply) {
     const CaseStep& step = drafter_case.steps()[s];
     const std::string prefix = fmt::format("step{}.inputs.", s);
     const std::uint64_t width = drafter_case.config().tap_width();
-    reply.tensors.push_back(CopyOf(prefix + "target_hidden",
-                                   {DType::kBF16,
-                                    {step.new_context_rows, width},
-                                    std::as_bytes(std::span(step.target_hidden))}));
+    reply.tensors.push_back(
+        CopyOf(prefix + "target_hidden", {DType::kBF16,
+                                          {step.new_context_rows, width},
+                                          std::as_bytes(std::span(step.target_hidden))}));
     reply.tensors.push_back(CopyOf(
         prefix + "block_tokens",
         {DType::kU32, {step.block_tokens.size()}, std::as_bytes(std::span(step.block_tokens))}));
@@ -43,8 +43,7 @@ Status AddExpected(const DrafterCase& drafter_case, Reply& reply) {
       if (!expected) continue;
       const std::string name = fmt::format("step{}.{}", s, stage);
       if (!expected->rows.empty()) rows[name] = expected->rows;
-      reply.tensors.push_back(
-          DoublesTensor("expected." + name, expected->shape, expected->values));
+      reply.tensors.push_back(DoublesTensor("expected." + name, expected->shape, expected->values));
     }
   }
   return OkStatus();

@@ -88,9 +88,7 @@ class StageTensors : public StageSink {
       : step_(step), band_(band), reply_(reply) {}
 
   void OnStage(const StageValue& stage) override {
-    std::string name = JoinTensorName(step_, band_, stage.name);
-    reply_.json["stages"].push_back(name);
-    reply_.tensors.push_back(DoublesTensor(std::move(name), stage.shape,
+    reply_.tensors.push_back(DoublesTensor(JoinTensorName(step_, band_, stage.name), stage.shape,
                                            {stage.values.begin(), stage.values.end()}));
   }
 
@@ -142,13 +140,11 @@ StatusOr<Reply> AnswerReference(const JsonObject& request, const NamedViews& ten
   DM_ASSIGN_OR_RETURN(
       DrafterWeights weights,
       LoadDrafterWeights(config, std::make_shared<const Checkpoint>(std::move(checkpoint))));
-  DM_ASSIGN_OR_RETURN(
-      const std::unique_ptr<DraftSession> session,
-      reference::OpenReferenceSession(config,
-                                      std::make_shared<const DrafterWeights>(std::move(weights)),
-                                      LimitsOf(bands), precision));
+  DM_ASSIGN_OR_RETURN(const std::unique_ptr<DraftSession> session,
+                      reference::OpenReferenceSession(
+                          config, std::make_shared<const DrafterWeights>(std::move(weights)),
+                          LimitsOf(bands), precision));
   Reply reply;
-  reply.json["stages"] = OrderedJson::array();
   reply.json["blocks"] = OrderedJson::array();
   for (std::size_t band = 0; band < bands.size(); ++band) {
     for (std::size_t s = 0; s < bands[band].size(); ++s) {

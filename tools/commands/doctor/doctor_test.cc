@@ -93,6 +93,7 @@ TEST(DoctorTest, EachBuildToolThatIsMissing) {
           "(version 11.4.0), 12 or newer");
   missing([](FakeMachine& m) { m.packages.erase("libfmt-dev"); }, "packages",
           "12 of 13, not libfmt-dev;");
+  missing([](FakeMachine& m) { m.removed.insert("git"); }, "packages", "12 of 13, not git;");
   missing([](FakeMachine& m) { m.locked.insert("/home/me"); }, "output-folder",
           "/home/me/.cache/bazel: /home/me cannot be written");
   missing([](FakeMachine& m) { m.free_disk = (std::uint64_t{6} << 30) - 1; }, "disk",

@@ -33,6 +33,7 @@ struct FakeMachine : Machine {
       {"python3", {.output = "torch 2.11.0 CUDA True\n"}}};
   std::string bazel_package = "4.2.3+ds-11";
   std::set<std::string> packages;  // installed
+  std::set<std::string> removed;   // only their config files are left
   std::map<std::string, std::string> files = {
       {"/repo/.venv/requirements.installed", "numpy==2.2.6\n"},
       {"/repo/third_party/python/requirements.txt", "numpy==2.2.6\n"},
@@ -100,7 +101,9 @@ struct FakeMachine : Machine {
     if (arguments.back() == "bazel-bootstrap") return {.output = bazel_package};
     ChildResult result;
     for (std::size_t i = 4; i < arguments.size(); ++i) {
-      if (packages.contains(arguments[i])) {
+      if (removed.contains(arguments[i])) {
+        result.output += arguments[i] + " config-files\n";
+      } else if (packages.contains(arguments[i])) {
         result.output += arguments[i] + " installed\n";
       } else {
         result.output += "dpkg-query: no packages found matching " + arguments[i] + "\n";

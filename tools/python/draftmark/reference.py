@@ -50,8 +50,8 @@ def run(config, weights, inputs, *, precision="exact", entry=None):
     answer, found = call("reference", request, tensors)
     as_torch = any(_arrays.is_torch(value) for value in named.values())
     stages = Stages()
-    for name in answer["stages"]:
-        array = _arrays.from_bytes(name, *found[name])
+    for name, tensor in found.items():
+        array = _arrays.from_bytes(name, *tensor)
         if name.endswith(_IDS):
             array = array.astype("i8")
         if as_torch:

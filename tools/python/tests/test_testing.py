@@ -85,6 +85,7 @@ def test_dtypes_and_empty_tensors():
     ({"output": "F16"}, "output: expected"),
     ({"reduction_length": -1}, "reduction_length: expected an unsigned"),
     ({"actual": numpy.zeros(3)}, "actual: expected shape [2], found [3]"),
+    ({"actual": 0.0, "expected": numpy.zeros(1)}, "actual: expected shape [1], found []"),
     ({"reduction_length": 2, "magnitudes": numpy.ones(3)}, "magnitudes: expected 2 elements"),
     ({"reduction_length": 2, "magnitudes": -numpy.ones(2)}, "magnitudes: expected finite"),
     ({"actual": numpy.array(["a", "b"])}, "actual: expected numbers"),
