@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   }
   for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
     float values[kChunk];
-    LoadChunk<kVector>(x + column, h - column, values);
+    load(column, values);
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) sum = fmaf(values[j], values[j], sum);
   }
