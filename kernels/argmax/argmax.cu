@@ -26,7 +26,6 @@ Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
   const dim3 grid(Blocks(pieces, 1), Blocks(args.rows, 1));
   DM_RETURN_IF_ERROR(LaunchDependent("argmax, pieces", ArgmaxPieceKernel, grid,
                                      dim3(Traits::kThreads), 0, stream, full, keys));
-  if (args.counters != nullptr) return OkStatus();
   return LaunchDependent("argmax, rows", ArgmaxRowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
                          0, stream, full, keys, static_cast<int>(pieces));
 }

@@ -25,8 +25,6 @@ struct ArgmaxArgs {
   std::int64_t token_step = 1;
   void* workspace = nullptr;  // ArgmaxTraits::WorkspaceBytes
   std::uint64_t workspace_bytes = 0;
-  // [rows], zero before and after every launch; may be null. With them it is one kernel instead of two.
-  unsigned* counters = nullptr;
 };
 
 Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream);

@@ -1,6 +1,5 @@
-// Argmax in two steps: the best key of each piece of a row, then the best of a row's keys: by a kernel of its
-// own, or, with counters, by the block that comes last. A key holds value and id, so the order in which pieces
-// are compared does not matter.
+// Argmax in two steps: the best key of each piece of a row, then the best of a row's keys. A key
+// holds value and id, so the order in which pieces are compared does not matter.
 #ifndef DRAFTMARK_KERNELS_ARGMAX_SM80_ARGMAX_CUH_
 #define DRAFTMARK_KERNELS_ARGMAX_SM80_ARGMAX_CUH_
 
@@ -15,17 +14,6 @@
 #include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
-
-// By one warp.
-__device__ __forceinline__ void ChooseToken(const ArgmaxArgs& args, const CandidateKey* keys,
-                                            std::int64_t row, int pieces) {
-  CandidateKey key = 0;
-  for (int piece = static_cast<int>(threadIdx.x); piece < pieces; piece += kWarp) {
-    key = Greater(key, __ldcg(keys + row * pieces + piece));
-  }
-  key = WarpGreatest(key);
-  if (threadIdx.x == 0) args.tokens[row * args.token_step] = key == 0 ? 0 : IdOfKey(key);
-}
 
 // Grid: (pieces, rows). Writes keys[row, piece].
 __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
@@ -79,24 +67,19 @@ __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
   // The last piece is forgotten: what the workspace holds there, nobody wrote.
   if (DM_DEVICE_FAULT(kUninitialisedWorkspace) && blockIdx.x + 1 == gridDim.x) return;
   if (thread == 0) keys[row * gridDim.x + blockIdx.x] = key;
-  if (args.counters == nullptr) return;
-  const auto pieces = static_cast<int>(gridDim.x);
-  int last = 0;
-  if (thread == 0) {
-    __threadfence();
-    last = atomicAdd(args.counters + row, 1u) + 1 == gridDim.x ? 1 : 0;
-    if (last != 0) args.counters[row] = 0;
-    __threadfence();
-  }
-  __syncwarp();
-  if (__shfl_sync(kAllLanes, last, 0) != 0) ChooseToken(args, keys, row, pieces);
 }
 
 // One warp for each row.
 __global__ void ArgmaxRowKernel(ArgmaxArgs args, const CandidateKey* keys, int pieces) {
   LaunchDependents();
   WaitForPrevious();
-  ChooseToken(args, keys, blockIdx.x, pieces);
+  const std::int64_t row = blockIdx.x;
+  CandidateKey key = 0;
+  for (int piece = static_cast<int>(threadIdx.x); piece < pieces; piece += kWarp) {
+    key = Greater(key, keys[row * pieces + piece]);
+  }
+  key = WarpGreatest(key);
+  if (threadIdx.x == 0) args.tokens[row * args.token_step] = key == 0 ? 0 : IdOfKey(key);
 }
 
 }  // namespace draftmark::kernels

@@ -8,7 +8,6 @@
 #include "kernels/draft/layer_launches.h"
 #include "kernels/markov_step/markov_step.h"
 #include "kernels/selector_walk/selector_walk.h"
-#include "kernels/stream_chain/stream_chain_traits.h"
 #include "kernels/top16/top16.h"
 #include "src/backend/margins.h"
 #include "src/cuda/cuda_status.h"
@@ -84,18 +83,15 @@ Status Tail::Logits() {
 }
 
 Status Tail::Argmax(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step) {
-  return LaunchArgmax(
-      {.logits = p_.scratch.logits.get() + first_row * c_.vocab_size,
-       .tokens = p_.scratch.draft_tokens_dev.get() + first_row,
-       .rows = Signed(rows),
-       .v = Signed(c_.vocab_size),
-       .row_stride = Signed(row_step * c_.vocab_size),
-       .token_step = Signed(row_step),
-       .workspace = p_.workspace.argmax,
-       .workspace_bytes = p_.workspace.argmax_bytes,
-       // Chains leave them zero, and come before or behind, never at the same time.
-       .counters = rows <= StreamChainTraits::kCounters ? p_.workspace.chain_counters : nullptr},
-      p_.stream);
+  return LaunchArgmax({.logits = p_.scratch.logits.get() + first_row * c_.vocab_size,
+                       .tokens = p_.scratch.draft_tokens_dev.get() + first_row,
+                       .rows = Signed(rows),
+                       .v = Signed(c_.vocab_size),
+                       .row_stride = Signed(row_step * c_.vocab_size),
+                       .token_step = Signed(row_step),
+                       .workspace = p_.workspace.argmax,
+                       .workspace_bytes = p_.workspace.argmax_bytes},
+                      p_.stream);
 }
 
 Status Tail::Plain() {
