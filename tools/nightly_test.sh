@@ -14,6 +14,7 @@ write() { { echo '#!/bin/sh'; cat; } >"$1" && chmod +x "$1"; }
 calls=$base/calls
 write "$base/fakes/bazel" <<END
 echo "bazel \$1" >>'$calls'
+[ \$1 != build ] || echo "\$*" >'$base/built'
 case \$1 in info) echo '$root/bin' ;; build) exit \${BUILD:-0} ;; esac
 END
 write "$base/fakes/git" <<END
@@ -182,6 +183,8 @@ exec 8>&-
 # Results of another machine.
 mkdir -p "$base/h200 results"
 night "$base/bundle.db" --results "$base/h200 results" --no-update
+# No benchmark is built that nobody runs: without CUDA it would not build.
+[ "$(cat "$base/built")" = 'build --show_result=0 //tools:draftmark' ] || fail "built for results: $(cat "$base/built")"
 expect 0 ': update ok, build ok, conformance ok, record ok, gate ok, dashboard ok; exit code 0'
 called 'draftmark history judge BASE/h200 results'
 not_called 'git pull'
