@@ -35,7 +35,11 @@ inline constexpr char kPeakBytesCounter[] = "peak_bytes";      // the ledger's m
 inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark
 inline constexpr char kMemoryCounters[] = "memory_";  // how names of bytes by purpose begin
 
+// The memory's clock at the end of a run: its name begins so, too, but it counts nothing.
+inline constexpr char kMemoryClockCounter[] = "memory_mhz";
+
 constexpr bool IsExactCounter(std::string_view name) {
+  if (name == kMemoryClockCounter) return false;
   return name == kLaunchesCounter || name == kAllocationsCounter || name == kPeakBytesCounter ||
          name == kDeviceBytesCounter || name.starts_with(kMemoryCounters);
 }
@@ -66,7 +70,6 @@ inline constexpr char kP90Seconds[] = "p90_seconds";
 inline constexpr char kVariationCounter[] = "sample_cv";  // standard deviation over mean
 // The GPU around the samples; absent: unknown. Clocks in MHz.
 inline constexpr char kSmClockCounter[] = "sm_mhz";
-inline constexpr char kMemoryClockCounter[] = "memory_mhz";
 inline constexpr char kPowerCounter[] = "power_watts";
 inline constexpr char kTemperatureCounter[] = "temperature_c";
 inline constexpr char kThrottleCounter[] = "throttle_reasons";  // NVML's bits, of all readings

@@ -141,7 +141,7 @@ TEST(CountsOfReportTest, CountersByCaseId) {
   "context": {"gpu": "NVIDIA H200 (sm_90, 132 SMs)"},
   "benchmarks": [
    {"name": "a/manual_time", "label": "draft/a", "real_time": 1, "launches": 40, "floor_ms": 0.5,
-    "memory_weights": 4.5865722880000000e+09},
+    "memory_weights": 4.5865722880000000e+09, "memory_mhz": 3201.5},
    {"name": "a/manual_time", "label": "draft/a", "repetition_index": 1, "launches": 41},
    {"name": "b", "allocations": 0},
    {"name": "c", "error_occurred": true, "launches": 1},
