@@ -28,12 +28,11 @@ TEST_F(RmsNormTest, AddsFirst) {
                        together = Upload(Random("x", kRows * h, 3)),
                        y_apart = Bytes(static_cast<std::uint64_t>(kRows * h) * sizeof(BFloat16)),
                        y_together = Bytes(y_apart.bytes());
-    ASSERT_THAT(LaunchResidualAdd({.x = apart.As<BFloat16>(),
-                                   .delta = delta.As<BFloat16>(),
-                                   .rows = kRows,
-                                   .width = h},
-                                  stream()),
-                IsOk());
+    ASSERT_THAT(
+        LaunchResidualAdd(
+            {.x = apart.As<BFloat16>(), .delta = delta.As<BFloat16>(), .rows = kRows, .width = h},
+            stream()),
+        IsOk());
     RmsNormArgs args = {.x = apart.As<BFloat16>(),
                         .weight = weight.As<BFloat16>(),
                         .epsilon = 1e-6F,
