@@ -42,7 +42,9 @@
 namespace draftmark::kernels {
 
 struct CudaSessionOptions {
-  std::uint64_t scratch_version = 2;                      // 1 holds one band only
+  // 1 holds one band only, and its records no position: windows of sliding layers count by index there, so
+  // that a history must have no gap in its positions.
+  std::uint64_t scratch_version = 2;
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
   bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs
   bool graphs = true;  // false: every propose launches kernel by kernel
