@@ -20,6 +20,7 @@
 #include "kernels/draft/tail.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "src/backend/sequences.h"
+#include "src/backend/session_rope.h"
 #include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/graph.h"
@@ -403,14 +404,7 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
     const SessionLimits& limits, Allocator& allocator, CublasLt* library,
     const CudaSessionOptions& options) {
   DM_RETURN_IF_ERROR(CheckConfig(config, *weights, limits, options.paged));
-  RopeConfig rope_config = config.rope;
-  if (DM_FAULT(kYarnThoughNull) && rope_config.type == "default") {
-    rope_config.type = "yarn";
-    rope_config.factor = 4;
-    rope_config.original_max_position_embeddings = 32768;
-  }
-  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(rope_config, config.head_dim));
-  if (DM_FAULT(kYarnAmplitudeDropped)) rope.amplitude = 1;
+  DM_ASSIGN_OR_RETURN(RopeTable rope, SessionRope(config));
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config, weights->present(), limits,
                                   {.scratch_version = options.scratch_version,

@@ -5,6 +5,7 @@
 
 #include "src/backend/sequences.h"
 #include "src/backend/session_plan.h"
+#include "src/backend/session_rope.h"
 #include "src/config/rope_table.h"
 #include "src/faults/fault.h"
 #include "src/reference/forward.h"
@@ -113,14 +114,7 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
                                              std::shared_ptr<const DrafterWeights> weights,
                                              const SessionLimits& limits,
                                              const ReferenceOptions& options) {
-  RopeConfig rope_config = config.rope;
-  if (DM_FAULT(kYarnThoughNull) && rope_config.type == "default") {
-    rope_config.type = "yarn";
-    rope_config.factor = 4;
-    rope_config.original_max_position_embeddings = 32768;
-  }
-  DM_ASSIGN_OR_RETURN(RopeTable rope, MakeRopeTable(rope_config, config.head_dim));
-  if (DM_FAULT(kYarnAmplitudeDropped)) rope.amplitude = 1;
+  DM_ASSIGN_OR_RETURN(RopeTable rope, SessionRope(config));
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config,
                                   {.markov = weights->markov.present(),

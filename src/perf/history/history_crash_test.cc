@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "src/base/file_system.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "src/perf/history/fork_testing.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
 #include "src/perf/history/history_rebuild.h"
@@ -37,21 +36,6 @@ RunRecord RunOf(int writer, int number) {
     run.points.push_back(TestPoint(fmt::format("op/case_{}/rows=1/bf16", i), 1e-6 * (i + 1)));
   }
   return run;
-}
-
-// A child process that does `work` and ends with its result.
-pid_t Fork(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work());
-  EXPECT_GT(child, 0);
-  return child;
-}
-
-// Its exit code, or 128 and the signal.
-int Wait(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 class HistoryCrashTest : public testing::Test {

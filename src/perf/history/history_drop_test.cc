@@ -1,12 +1,9 @@
 // Records that are taken out and brought back: nothing brings them back by accident, and whoever is
 // killed meanwhile leaves a history that comes to one of the two.
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +14,7 @@
 #include "src/base/file_system.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "src/perf/history/fork_testing.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_rebuild.h"
 #include "src/perf/history/record_testing.h"
@@ -281,19 +279,6 @@ TEST_F(HistoryDropTest, DroppedWhileItIsAdded) {
   EXPECT_FALSE(IsFile(FileOf(added.uid)));
   EXPECT_TRUE(IsFile(DroppedRecordPath(Database(), added.uid)));
   EXPECT_THAT(Faults(), IsEmpty());
-}
-
-pid_t Fork(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work());
-  EXPECT_GT(child, 0);
-  return child;
-}
-
-int Wait(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // Drops and restores the same records for ever.
