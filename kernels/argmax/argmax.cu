@@ -27,7 +27,24 @@ Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
   DM_RETURN_IF_ERROR(LaunchDependent("argmax, pieces", ArgmaxPieceKernel, grid,
                                      dim3(Traits::kThreads), 0, stream, full, keys));
   return LaunchDependent("argmax, rows", ArgmaxRowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
-                         0, stream, full, keys, static_cast<int>(pieces));
+                         0, stream, keys, static_cast<int>(pieces), static_cast<int>(pieces), 1,
+                         args.tokens, args.token_step);
+}
+
+Status LaunchBestOfRows(const BestOfRowsArgs& args, cudaStream_t stream) {
+  if (args.rows == 0) return OkStatus();
+  DM_RETURN_IF_ERROR(ArgumentCheck("best_of_rows")
+                         .Size("rows", args.rows, 1, kMostBlocksYZ)
+                         .Size("parts", args.parts)
+                         .Size("rows_apart", args.rows_apart, args.rows)
+                         .Pointer("keys", args.keys)
+                         .Pointer("tokens", args.tokens)
+                         .status());
+  static_assert(sizeof(CandidateKey) == sizeof(std::uint64_t));
+  return LaunchDependent("best_of_rows", ArgmaxRowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
+                         0, stream, reinterpret_cast<const CandidateKey*>(args.keys),
+                         static_cast<int>(args.parts), 1, static_cast<int>(args.rows_apart),
+                         args.tokens, std::int64_t{1});
 }
 
 }  // namespace draftmark::kernels

@@ -29,6 +29,17 @@ struct ArgmaxArgs {
 
 Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream);
 
+// The second half alone, of keys that whoever made the logits left (StreamLinear::row_best): the greatest of a
+// row's `parts` keys, which lie `rows_apart` of them apart.
+struct BestOfRowsArgs {
+  const std::uint64_t* keys = nullptr;  // [parts, rows_apart]
+  std::uint32_t* tokens = nullptr;      // [rows]
+  std::int64_t rows = 0;
+  std::int64_t parts = 0;
+  std::int64_t rows_apart = 0;
+};
+Status LaunchBestOfRows(const BestOfRowsArgs& args, cudaStream_t stream);
+
 }  // namespace draftmark::kernels
 
 #endif  // DRAFTMARK_KERNELS_ARGMAX_ARGMAX_H_

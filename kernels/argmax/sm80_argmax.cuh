@@ -69,17 +69,19 @@ __global__ void __launch_bounds__(ArgmaxTraits::kThreads)
   if (thread == 0) keys[row * gridDim.x + blockIdx.x] = key;
 }
 
-// One warp for each row.
-__global__ void ArgmaxRowKernel(ArgmaxArgs args, const CandidateKey* keys, int pieces) {
+// One warp for each row: of its `pieces` keys, piece_step apart.
+__global__ void ArgmaxRowKernel(const CandidateKey* keys, int pieces, int row_step, int piece_step,
+                                std::uint32_t* tokens, std::int64_t token_step) {
   LaunchDependents();
   WaitForPrevious();
   const std::int64_t row = blockIdx.x;
   CandidateKey key = 0;
+#pragma unroll 5
   for (int piece = static_cast<int>(threadIdx.x); piece < pieces; piece += kWarp) {
-    key = Greater(key, keys[row * pieces + piece]);
+    key = Greater(key, keys[row * row_step + std::int64_t{piece} * piece_step]);
   }
   key = WarpGreatest(key);
-  if (threadIdx.x == 0) args.tokens[row * args.token_step] = key == 0 ? 0 : IdOfKey(key);
+  if (threadIdx.x == 0) tokens[row * token_step] = key == 0 ? 0 : IdOfKey(key);
 }
 
 }  // namespace draftmark::kernels

@@ -58,6 +58,7 @@ struct WorkspaceView {
   std::uint32_t* contiguous_record = nullptr;
   BFloat16* conf_out_host = nullptr;
   float* row_sums = nullptr;           // null without streaming chains
+  std::uint64_t* row_best = nullptr;   // the same
   unsigned* chain_counters = nullptr;  // zero between launches
 };
 

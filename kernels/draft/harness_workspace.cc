@@ -74,6 +74,8 @@ class Declaration {
     const auto sums = static_cast<std::uint64_t>(Traits::kMostRows * Traits::kMostBlocks);
     Add("row_sums", chains_ ? sums * sizeof(float) : 0,
         "16 * 160 * 4: sums of squares of 16 rows by 160 blocks, with streaming chains");
+    Add("row_best", chains_ ? sums * sizeof(std::uint64_t) : 0,
+        "16 * 160 * 8: the greatest logits of 16 rows by 160 blocks, with streaming chains");
     Add("chain_counters", chains_ ? Traits::kCounters * sizeof(unsigned) : 0,
         "(1 + 256) * 4, with streaming chains");
   }

@@ -101,6 +101,7 @@ WorkspaceView SessionStorage::view() const {
           .contiguous_record = w.Get<std::uint32_t>("contiguous_record"),
           .conf_out_host = w.Get<BFloat16>("conf_out_host"),
           .row_sums = w.Get<float>("row_sums"),
+          .row_best = w.Get<std::uint64_t>("row_best"),
           .chain_counters = w.Get<unsigned>("chain_counters")};
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/draft/layer_launches.h"
 #include "kernels/markov_step/markov_step.h"
 #include "kernels/selector_walk/selector_walk.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 #include "kernels/top16/top16.h"
 #include "src/backend/margins.h"
 #include "src/cuda/cuda_status.h"
@@ -47,6 +48,7 @@ Status Tail::ChainLogits() {
   step.parts[0] = {p_.weights.lm_head, nullptr, p_.scratch.logits.get(), Signed(c_.vocab_size)};
   step.multiplier = static_cast<float>(c_.output_multiplier);
   step.softcap = static_cast<float>(c_.final_logit_softcapping.value_or(0));
+  if (IsPlain()) step.row_best = p_.workspace.row_best;
   DM_RETURN_IF_ERROR(chain_->Add(step));
   if (p_.weights.selector.hidden_projection != nullptr) {
     step = {.x = normed, .rows = Signed(rows), .k = Signed(c_.hidden_size)};
@@ -99,7 +101,13 @@ Status Tail::Plain() {
     DM_RETURN_IF_ERROR(Confidence(0, shape_.rows(), 1, nullptr));
   }
   // Every row's argmax, also the one that is no draft.
-  return Argmax(0, shape_.rows(), 1);
+  if (chain_ == nullptr) return Argmax(0, shape_.rows(), 1);
+  return LaunchBestOfRows({.keys = p_.workspace.row_best,
+                           .tokens = p_.scratch.draft_tokens_dev.get(),
+                           .rows = Signed(shape_.rows()),
+                           .parts = StreamChainRowParts(),
+                           .rows_apart = StreamChainTraits::kMostRows},
+                          p_.stream);
 }
 
 Status Tail::Confidence(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step,
@@ -290,14 +298,11 @@ Status Tail::CopyToHost() {
 
 Status Tail::Run() {
   DM_RETURN_IF_ERROR(Logits());
-  // The selector takes precedence.
-  const bool selector = p_.weights.selector.predecessor != nullptr;
-  if (selector) {
-    DM_RETURN_IF_ERROR(Selector());
-  } else if (p_.weights.markov.w1 != nullptr) {
-    DM_RETURN_IF_ERROR(Markov());
-  } else {
+  const bool selector = HasSelector();
+  if (IsPlain()) {
     DM_RETURN_IF_ERROR(Plain());
+  } else {
+    DM_RETURN_IF_ERROR(selector ? Selector() : Markov());
   }
   if (taps_ != nullptr) {
     DM_RETURN_IF_ERROR(selector ? TapSelector() : TapMargins());

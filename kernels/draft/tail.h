@@ -32,6 +32,9 @@ class Tail {
   }
 
  private:
+  // The selector takes precedence over a Markov head; without either, tokens are the rows' greatest logits.
+  bool HasSelector() const { return p_.weights.selector.predecessor != nullptr; }
+  bool IsPlain() const { return !HasSelector() && p_.weights.markov.w1 == nullptr; }
   Status Logits();
   Status ChainLogits();
   Status Selector();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/candidates.cuh"
 #include "kernels/device/cluster.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
@@ -24,6 +25,11 @@ class TileFinisher {
   using Traits = StreamChainTraits;
 
   __device__ explicit TileFinisher(const ChainMemory<kRows>& m) : m_(m) {}
+
+  // Before the first tile.
+  __device__ void BeginStep(const StreamStep& step) {
+    if (step.linear.row_best != nullptr) Best() = kNoCandidate;
+  }
 
   // Before the products of a tile, so that it is there behind them.
   __device__ void LoadResidual(const StreamStep& step, int tile) {
@@ -53,7 +59,8 @@ class TileFinisher {
     }
   }
 
-  // The sums of squares of what this block stored in a step; zero for rows that it did not finish.
+  // The sums of squares of what this block stored in a step, and the greatest; zero for rows that it did not
+  // finish.
   __device__ void EndStep(const StreamStep& step) {
     const StreamLinear& a = step.linear;
     const int place = static_cast<int>(threadIdx.x) / kPieces;
@@ -63,9 +70,24 @@ class TileFinisher {
           place < kRows / step.split ? squares_ : 0.0f;
     }
     squares_ = 0;
+    if (a.row_best == nullptr) return;
+    const std::uint32_t code = CandidateCode(__float_as_uint(Best()) >> 16);
+    CandidateKey key = KeyOf(code, __float_as_uint(BestOutput()));
+#pragma unroll
+    for (int step_of = 1; step_of < kPieces; step_of *= 2) {
+      key = Greater(key, __shfl_xor_sync(kAllLanes, key, step_of));
+    }
+    if (threadIdx.x % kPieces == 0 && place < kRows && row < a.rows) {
+      a.row_best[blockIdx.x * Traits::kMostRows + row] = place < kRows / step.split ? key : 0;
+    }
   }
 
  private:
+  // The greatest value so far, and its output as bits, of this thread's row. They stand where a residual would,
+  // which such a step has not: registers are short.
+  __device__ float& Best() { return before_[0]; }
+  __device__ float& BestOutput() { return before_[1]; }
+
   static constexpr int kPieces = Traits::kTile / kChunk;  // of a row
   static_assert(kRows * kPieces <= Traits::kConsumers);
 
@@ -178,9 +200,20 @@ class TileFinisher {
     StoreSome(part.y + row * part.n + at.row + piece, count, gate);
   }
 
+  // A thread meets outputs in ascending order: the first of equals stays.
+  __device__ void KeepBest(int output, int count, const float (&z)[kChunk]) {
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const float stored = ToFloat(Round(z[i]));
+      if (i < count && stored > Best()) {
+        Best() = stored;
+        BestOutput() = __uint_as_float(static_cast<unsigned>(output + i));
+      }
+    }
+  }
+
   // Gives the sum of squares of what it stored.
-  __device__ float FinishPlain(const StreamStep& step, const StreamTile& at, int row,
-                               int piece) const {
+  __device__ float FinishPlain(const StreamStep& step, const StreamTile& at, int row, int piece) {
     const StreamLinear& a = step.linear;
     const StreamPart& part = a.parts[at.part];
     const int count = CountOf(step, at, piece);
@@ -202,6 +235,7 @@ class TileFinisher {
       }
     }
     if (part.y != nullptr) StoreSome(part.y + place, count, z);
+    if (a.row_best != nullptr) KeepBest(at.row + piece, count, z);
     if (a.epilogue == StreamEpilogue::kResidual) {
 #pragma unroll
       for (int i = 0; i < kChunk; ++i) z[i] = before_[i] + ToFloat(Round(z[i]));

@@ -104,6 +104,7 @@ class ChainConsumer {
 
   __device__ void RunLinear(const StreamStep& step) {
     const StreamShare<kRows> share(step);
+    finisher_.BeginStep(step);
     for (int t = 0; t < share.tiles; ++t) {
       Sums sums;
       // Rows that stay are waited for with the first tile, and given back with the last.

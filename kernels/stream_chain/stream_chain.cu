@@ -134,6 +134,9 @@ Status Check(const StreamLinear& step) {
       .Rule(step.row_sums == nullptr || (step.part_count == 1 && !pair), "row_sums are of one part")
       .Rule(step.row_sums == nullptr || step.row_sums != step.norm_sums,
             "row_sums are not the norm's own")
+      .Rule(step.row_best == nullptr ||
+                (step.part_count == 1 && step.epilogue == StreamEpilogue::kStore),
+            "row_best is of one part that is stored")
       .Rule(CanVectorise({step.norm_sums}, {}), "a norm's sums are aligned to 16 bytes")
       .Rule(step.normed != step.x, "normed rows go elsewhere")
       .Rule(step.normed == nullptr || step.norm_weight != nullptr, "normed rows have a norm")

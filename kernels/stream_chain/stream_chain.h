@@ -17,7 +17,7 @@
 // by sums of squares that the kernel or step before left; its result also goes to `normed`. Epilogues:
 // store (multiplier and softcap as in linear.h); add to the residual stream, rne(residual + rne(sum));
 // or SwiGLU of a pair, rne(g * sigmoid(g) * u) of the rounded g and u. With row_sums a step leaves the
-// sums of squares of what it stored (of the stream behind the addition).
+// sums of squares of what it stored (of the stream behind the addition), with row_best the greatest value's key.
 //
 // A heads step: RMSNorm and RoPE of each head of some rows, each rounded once, to y or to the rows' slots
 // of a cache. A slot outside of the pool is not written.
@@ -78,6 +78,9 @@ struct StreamLinear {
   float epsilon = 0;
   BFloat16* normed = nullptr;  // [rows, k], not x; may be null
   float* row_sums = nullptr;   // [StreamChainRowParts(), 16]: of what is stored; may be null
+  // [StreamChainRowParts(), 16]: the greatest of what is stored, as kernels/argmax combines them; kStore of
+  // one part; may be null
+  std::uint64_t* row_best = nullptr;
   StreamEpilogue epilogue = StreamEpilogue::kStore;
   BFloat16* residual = nullptr;  // [rows, n], read and written; kResidual
   float multiplier = 1;          // kStore

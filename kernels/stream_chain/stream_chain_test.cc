@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kernels/argmax/argmax.h"
 #include "kernels/stream_chain/chain_device_test.h"
 #include "kernels/stream_chain/linear_reference.h"
 #include "src/base/status_matchers.h"
@@ -57,6 +59,37 @@ class StreamLinearTest : public ChainDeviceTest {
       }
     }
   }
+  // The lowest of the greatest, NaN aside; 0 if nothing is above -1e30.
+  static std::vector<std::uint32_t> Greatest(const std::vector<BFloat16>& stored, std::int64_t rows,
+                                             std::int64_t n) {
+    std::vector<std::uint32_t> tokens;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::uint32_t token = 0;
+      double best = -1e30;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double value = stored[row * n + i].ToDouble();
+        if (value > best) {
+          best = value;
+          token = static_cast<std::uint32_t>(i);
+        }
+      }
+      tokens.push_back(token);
+    }
+    return tokens;
+  }
+  std::vector<std::uint32_t> TokensOf(const Output<std::uint64_t>& best, std::int64_t rows) {
+    const DeviceBuffer tokens = Bytes(static_cast<std::uint64_t>(rows) * sizeof(std::uint32_t));
+    EXPECT_THAT(LaunchBestOfRows({.keys = best.data(),
+                                  .tokens = tokens.As<std::uint32_t>(),
+                                  .rows = rows,
+                                  .parts = StreamChainRowParts(),
+                                  .rows_apart = kMostRows},
+                                 stream()),
+                IsOk());
+    Take(best);  // the guards
+    return Read<std::uint32_t>(tokens);
+  }
+
   // Sums by blocks against what was stored.
   static void CompareSquares(const std::vector<float>& sums, const std::vector<BFloat16>& stored,
                              std::int64_t rows, std::int64_t n) {
@@ -99,8 +132,12 @@ TEST_F(StreamLinearTest, Stores) {
         step.multiplier = v.multiplier;
         step.softcap = v.softcap;
         step.row_sums = sums.data();
+        const Output<std::uint64_t> best =
+            MakeOutput<std::uint64_t>(kMostRows * StreamChainRowParts());
+        step.row_best = best.data();
         ASSERT_THAT(LaunchStep(step), IsOk());
         const std::vector<BFloat16> got = Take(y);
+        EXPECT_EQ(TokensOf(best, rows), Greatest(got, rows, n));
         ASSERT_NO_FATAL_FAILURE(Compare(got, rows, n, [&](std::int64_t row, std::int64_t output) {
           return Bent(product.At(row, output, v.bias ? bias[output].ToDouble() : 0), v.multiplier,
                       v.softcap);
@@ -110,6 +147,38 @@ TEST_F(StreamLinearTest, Stores) {
     }
   }
   EXPECT_EQ(Counter(), 0u);
+}
+
+TEST_F(StreamLinearTest, KeepsTheGreatestOfWhatIsStored) {
+  constexpr std::int64_t kN = 14000, kK = 256, kRowCount = 16;
+  const std::vector<BFloat16> x = X(kK), w = Weight("w", kN, kK);
+  const DeviceBuffer weight = Upload(w), input = Upload(x);
+  const auto tokens = [&](const std::vector<BFloat16>& bias) {
+    const DeviceBuffer biases = Upload(bias);
+    const Output<BFloat16> y = MakeRows<BFloat16>(kRowCount, kN);
+    const Output<std::uint64_t> best = MakeOutput<std::uint64_t>(kMostRows * StreamChainRowParts());
+    StreamLinear step = {.x = input.As<BFloat16>(), .rows = kRowCount, .k = kK};
+    step.parts[0] = {
+        .weight = weight.As<BFloat16>(), .bias = biases.As<BFloat16>(), .y = y.data(), .n = kN};
+    step.row_best = best.data();
+    EXPECT_THAT(LaunchStep(step), IsOk());
+    const std::vector<std::uint32_t> got = TokensOf(best, kRowCount);
+    EXPECT_EQ(got, Greatest(Take(y), kRowCount, kN));
+    return got;
+  };
+  const auto all = [](std::uint32_t token) { return std::vector<std::uint32_t>(16, token); };
+  const BFloat16 nan = BFloat16{0x7FC0}, infinite = BFloat16{0x7F80}, least = BFloat16{0xFF80};
+  std::vector<BFloat16> bias(kN, BFloat16{0});
+  // Equals far from each other, beside what is no number: the first.
+  bias[13999] = bias[9000] = bias[4711] = infinite;
+  bias[3] = bias[4710] = nan;
+  EXPECT_EQ(tokens(bias), all(4711));
+  // Nothing that could be chosen, in the last place something.
+  std::fill(bias.begin(), bias.end(), least);
+  EXPECT_EQ(tokens(bias), all(0));
+  bias[0] = nan;
+  bias[13999] = BFloat16{0};
+  EXPECT_EQ(tokens(bias), all(13999));
 }
 
 // Sums of squares come from one block, from a few, and from more than a warp adds at once.
