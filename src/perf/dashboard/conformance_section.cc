@@ -49,6 +49,27 @@ std::string Cell(const MatrixCell& cell) {
                      HtmlText(cell.detail.substr(colon + 2)));
 }
 
+// Every suite; those that failed are the first rows.
+std::string SuitesTable(const DashboardData& data) {
+  if (data.suites.empty()) return "";
+  std::string rows;
+  for (const DashboardSuite& suite : data.suites) {
+    rows += fmt::format(
+        "<tr><th scope=row>{}<td>{}<td class={}><b>{}</b>{}<td class=n>{}<td class=n>{}<td "
+        "class=n>{}<td>{} UTC <code>{}</code>\n",
+        HtmlText(suite.name), HtmlText(suite.architecture), suite.failed ? "c-failed" : "c-passed",
+        suite.failed ? "✕ failed" : "✓",
+        suite.detail.empty() ? "" : "<br><small>" + HtmlText(suite.detail) + "</small>",
+        suite.failures, suite.passed, suite.skipped, TimeText(suite.time),
+        HtmlText(ShortCommit(suite.commit)));
+  }
+  return "<h3>Suites</h3><p class=note>The newest total of each program or group of checks, "
+         "failed ones first.</p><div class=scroll tabindex=0 role=region aria-label=Suites><table "
+         "class=\"matrix filtered\"><thead><tr><th>Suite<th>Architecture<th>State<th>Failed"
+         "<th>Passed<th>Skipped<th>Run</thead><tbody>" +
+         rows + "</tbody></table></div>";
+}
+
 }  // namespace
 
 std::string ConformanceSection(const DashboardData& data) {
@@ -59,7 +80,9 @@ std::string ConformanceSection(const DashboardData& data) {
     operations[cell.operation][cell.architecture] = &cell;
   }
   if (operations.empty()) {
-    return Section("conformance", "Conformance", "<p>No conformance run is in the history.</p>");
+    return Section(
+        "conformance", "Conformance",
+        data.suites.empty() ? "<p>No conformance run is in the history.</p>" : SuitesTable(data));
   }
   std::string head = "<tr><th>Operation";
   for (const std::string& architecture : architectures) head += "<th>" + HtmlText(architecture);
@@ -81,7 +104,7 @@ std::string ConformanceSection(const DashboardData& data) {
       "worst case used (100 % is the bound).</p>"
       "<div class=scroll tabindex=0 role=region aria-label=\"Conformance matrix\"><table "
       "class=\"matrix filtered\"><thead>" +
-          head + "</thead><tbody>" + rows + "</tbody></table></div>");
+          head + "</thead><tbody>" + rows + "</tbody></table></div>" + SuitesTable(data));
 }
 
 }  // namespace draftmark

@@ -120,6 +120,17 @@ struct MatrixCell {
   std::string detail = {};
 };
 
+// A suite of tests or checks beside the matrix: its newest total on an architecture.
+struct DashboardSuite {
+  std::string name = {};
+  std::string architecture = {};
+  bool failed = false;  // something of it failed, or it left no results
+  std::uint64_t failures = 0, passed = 0, skipped = 0;
+  std::string detail = {};  // of a failure: what became of the program, or which tests failed
+  std::string commit = {};
+  std::int64_t time = 0;
+};
+
 // A/A comparisons of one testbed over the time that the history holds.
 struct AaQuality {
   struct Case {
@@ -148,6 +159,7 @@ struct DashboardData {
   std::vector<ReleaseMark> releases = {};       // ascending by time
   std::vector<DashboardCount> counts = {};
   std::vector<MatrixCell> conformance = {};
+  std::vector<DashboardSuite> suites = {};  // failed ones first
   std::vector<AaQuality> aa = {};
 };
 

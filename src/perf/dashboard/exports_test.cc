@@ -50,6 +50,8 @@ TEST(JunitTest, WorseIsAFailure) {
   EXPECT_THAT(xml,
               HasSubstr("<testsuite name=\"conformance\" tests=\"3\" failures=\"1\" errors=\"0\" "
                         "skipped=\"1\">"));
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"suites\" tests=\"2\" failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("<failure message=\"2 failed, 310 passed\">Norm.Small</failure>"));
 }
 
 TEST(OpenMetricsTest, FamiliesWithoutSamplesAreLeftOut) {

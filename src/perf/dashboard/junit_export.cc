@@ -110,6 +110,19 @@ Suite ConformanceSuite(const DashboardData& data) {
   return suite;
 }
 
+Suite SuitesSuite(const DashboardData& data) {
+  Suite suite("suites");
+  for (const DashboardSuite& one : data.suites) {
+    const std::string name = one.name + " on " + one.architecture;
+    if (one.failed) {
+      suite.Fail(name, fmt::format("{} failed, {} passed", one.failures, one.passed), one.detail);
+    } else {
+      suite.Pass(name);
+    }
+  }
+  return suite;
+}
+
 }  // namespace
 
 std::string JunitXml(const DashboardData& data) {
@@ -122,7 +135,8 @@ std::string JunitXml(const DashboardData& data) {
     }
     xml += suite.Xml();
   }
-  return xml + CountsSuite(data).Xml() + ConformanceSuite(data).Xml() + "</testsuites>\n";
+  return xml + CountsSuite(data).Xml() + ConformanceSuite(data).Xml() + SuitesSuite(data).Xml() +
+         "</testsuites>\n";
 }
 
 }  // namespace draftmark

@@ -19,6 +19,7 @@ StatusOr<DashboardData> LoadDashboard(HistoryReader& reader, const LoadOptions& 
   DM_RETURN_IF_ERROR(LoadVerdicts(state));
   DM_RETURN_IF_ERROR(LoadCounts(state));
   DM_RETURN_IF_ERROR(LoadConformance(state));
+  DM_RETURN_IF_ERROR(LoadSuites(state));
   DM_RETURN_IF_ERROR(LoadAa(state));
   DM_ASSIGN_OR_RETURN(const std::vector<ReleaseRecord> releases, reader.Releases());
   for (const ReleaseRecord& release : releases) {

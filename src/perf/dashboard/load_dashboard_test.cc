@@ -9,6 +9,7 @@
 
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "src/perf/dashboard/tally.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
 #include "src/perf/history/record.h"
@@ -87,6 +88,40 @@ TEST_F(LoadDashboardTest, APointHasTheCommitThatMeasuredIt) {
     EXPECT_EQ(run.commit, is_first ? "earlier" : "later");
     EXPECT_EQ(run.time, is_first ? kNight : kNight + 600);
   }
+}
+
+// A run of which nothing but a total says that something failed.
+TEST_F(LoadDashboardTest, SuitesThatFailedStandFirst) {
+  RunRecord checks = Run(kNight, 1e-6);
+  checks.points.clear();
+  checks.program = "draftmark-gpu/run conformance";
+  checks.suites = {
+      {"a_test", 5, 0, 0, ""}, {"gpu_test", 310, 7, 1, ""}, {"soak", 0, 0, 0, "crashed"}};
+  for (int i = 0; i < 7; ++i) {
+    checks.tests.push_back({"gpu_test", "Norm." + std::to_string(i), "failed", "off by one"});
+  }
+  Add(checks);
+  DashboardData data = Load();
+  ASSERT_EQ(data.suites.size(), 3u);
+  EXPECT_EQ(data.suites[0].name, "gpu_test");
+  EXPECT_EQ(data.suites[0].architecture, "sm_90");
+  EXPECT_EQ(data.suites[0].failures, 7u);
+  EXPECT_EQ(data.suites[0].detail, "Norm.0; Norm.1; Norm.2; Norm.3; Norm.4; and 2 more");
+  EXPECT_EQ(data.suites[1].name, "soak");
+  EXPECT_EQ(data.suites[1].detail, "crashed");
+  EXPECT_FALSE(data.suites[2].failed);
+  EXPECT_EQ(TallyOf(data).suites_failed, 2u);
+  // The newest total counts; goals of speed that were missed are none of conformance.
+  checks.time += 600;
+  checks.suites = {{"gpu_test", 317, 0, 1, ""}};
+  checks.tests.clear();
+  Add(checks);
+  RunRecord bench = checks;
+  bench.program = std::string(kBenchProgram);
+  bench.suites = {{"roofline", 3, 2, 0, ""}, {"soak", 1, 0, 0, ""}};
+  bench.time += 600;
+  Add(bench);
+  EXPECT_EQ(TallyOf(Load()).suites_failed, 0u);
 }
 
 TEST_F(LoadDashboardTest, ANightIsTheMedianOfItsRuns) {

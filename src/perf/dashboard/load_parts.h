@@ -39,6 +39,7 @@ Status LoadTrends(LoadState& state);
 Status LoadVerdicts(LoadState& state);
 Status LoadCounts(LoadState& state);
 Status LoadConformance(LoadState& state);
+Status LoadSuites(LoadState& state);
 Status LoadAa(LoadState& state);
 
 }  // namespace draftmark

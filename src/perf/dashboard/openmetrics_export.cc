@@ -129,7 +129,11 @@ std::string ConformanceFamilies(const DashboardData& data) {
     if (cell.used_share) used.Add(labels, *cell.used_share);
     failed.Add(labels, cell.state == CellState::kFailed ? 1 : 0);
   }
-  return used.Text() + failed.Text();
+  Family suites("draftmark_suite_failed", "gauge", "", "1 where a suite of tests failed.");
+  for (const DashboardSuite& suite : data.suites) {
+    suites.Add({{"suite", suite.name}, {"architecture", suite.architecture}}, suite.failed ? 1 : 0);
+  }
+  return used.Text() + failed.Text() + suites.Text();
 }
 
 std::string AaFamilies(const DashboardData& data) {

@@ -38,7 +38,10 @@ TEST(PageTest, SaysWhatIsWorseFirst) {
   EXPECT_THAT(html, HasSubstr("<b class=v-invalid>✕ invalid</b>"));
   EXPECT_THAT(html, HasSubstr("▲ Worse: 1 grown"));  // counts
   EXPECT_THAT(html, HasSubstr("<b>q_buf</b> +1"));
-  EXPECT_THAT(html, HasSubstr("✕ 1 failed"));  // conformance
+  EXPECT_THAT(html, HasSubstr("✕ 1 failed, 1 of 2 suites failed"));  // conformance
+  EXPECT_THAT(html,
+              HasSubstr("<li><b class=v-slower>✕ suite failed</b> <bdi>kernels/gpu_test</bdi> "
+                        "on sm_90, 2 failures</li>"));
   EXPECT_THAT(html, HasSubstr("No verdict yet"));
 }
 
@@ -47,11 +50,29 @@ TEST(PageTest, NothingWorseIsSaidToo) {
   for (DashboardVerdict& verdict : data.verdicts) verdict.verdict = Verdict::kSame;
   data.counts[1].value = *data.counts[1].recorded;
   data.conformance.back().state = CellState::kPassed;
+  data.suites.front().failed = false;
   const std::string html = SummarySection(data);
   EXPECT_THAT(html, HasSubstr("✓ Nothing worse in 3 cases"));
   EXPECT_THAT(html, HasSubstr("✓ None of 5 exact numbers has grown"));
   EXPECT_THAT(html, HasSubstr("✓ Nothing fails"));
   EXPECT_THAT(html, Not(HasSubstr("Worse")));
+}
+
+// Nothing else is wrong: the failed suite is the first card, and named in the table.
+TEST(PageTest, AFailedSuiteAloneIsSeenAtAGlance) {
+  DashboardData data = Analysed();
+  for (DashboardVerdict& verdict : data.verdicts) verdict.verdict = Verdict::kSame;
+  data.counts[1].value = *data.counts[1].recorded;
+  data.conformance.clear();
+  const std::string html = SummarySection(data);
+  const std::string first = html.substr(html.find("<article"), 200);
+  EXPECT_THAT(first, HasSubstr("card bad"));
+  EXPECT_THAT(first, HasSubstr("✕ 1 of 2 suites failed"));
+  EXPECT_THAT(html, Not(HasSubstr("Nothing fails")));
+  const std::string section = ConformanceSection(data);
+  EXPECT_THAT(section, HasSubstr("<th scope=row>kernels/gpu_test<td>sm_90<td class=c-failed><b>✕ "
+                                 "failed</b><br><small>Norm.Small</small><td class=n>2"));
+  EXPECT_THAT(section, HasSubstr("<th scope=row>soak<td>sm_90<td class=c-passed><b>✓</b>"));
 }
 
 // An older verdict of the same case is not news.

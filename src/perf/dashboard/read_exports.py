@@ -42,7 +42,7 @@ equal(verdicts[2]["reason"], "the benchmark failed: out of memory" + spice, "ver
 
 suites = xml.etree.ElementTree.parse(folder / "junit.xml").getroot()
 tests = list(suites.iter("testcase"))
-equal(len(tests), 3 + 5 + 3, "junit.xml: tests")
+equal(len(tests), 3 + 5 + 3 + 2, "junit.xml: tests")
 for suite in suites:
     for name, element in [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")]:
         equal(int(suite.get(name)), len(suite.findall(f"testcase/{element}")), f"junit.xml: {name}")
@@ -63,3 +63,5 @@ equal(on, ["slower", "same", "invalid"], "metrics.txt: verdicts")
 equal(families["draftmark_run"].type, "info", "metrics.txt: runs")
 grown = [sample.labels["field"] for sample in families["draftmark_count_grown"].samples if sample.value == 1]
 equal(grown, ["q_buf" + spice], "metrics.txt: grown")
+broken = [sample.labels["suite"] for sample in families["draftmark_suite_failed"].samples if sample.value == 1]
+equal(broken, ["kernels/gpu_test" + spice], "metrics.txt: suites")

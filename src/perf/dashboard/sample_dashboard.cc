@@ -130,6 +130,9 @@ class Maker {
         {Text("op/rms_norm"), Text("sm_90"), CellState::kPassed, 10, 0.499, ""},
         {Text("op/linear"), Text("sm_90"), CellState::kWaived, 41, 0.93, Text("known, until 2027")},
         {Text("op/linear"), Text("sm_120"), CellState::kFailed, 41, 1.7, Text("linear/m=1")}};
+    data_.suites = {{Text("kernels/gpu_test"), Text("sm_90"), true, 2, 310, 1, Text("Norm.Small"),
+                     Text("2222222222222222"), kFirstNight},
+                    {Text("soak"), Text("sm_90"), false, 0, 12, 0, "", "", kFirstNight}};
   }
 
   std::string spice_;

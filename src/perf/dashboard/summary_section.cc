@@ -97,24 +97,43 @@ std::string CountsCard(const DashboardData& data) {
               items.empty() ? "" : "<ul>" + items + More(grown) + "</ul>");
 }
 
+bool ConformanceIsBad(const DashboardData& data) {
+  const Tally tally = TallyOf(data);
+  return tally.failed > 0 || tally.suites_failed > 0;
+}
+
 std::string ConformanceCard(const DashboardData& data) {
   std::array<std::size_t, 4> counts = {};
+  const std::size_t suites_failed = TallyOf(data).suites_failed;
   std::string items;
+  for (std::size_t i = 0; i < std::min(suites_failed, kListed); ++i) {
+    const DashboardSuite& suite = data.suites[i];  // failed ones stand first
+    items += fmt::format("<li><b class=v-slower>✕ suite failed</b> <bdi>{}</bdi> on {}{}</li>",
+                         HtmlText(suite.name), HtmlText(suite.architecture),
+                         suite.failures > 0 ? fmt::format(", {} failures", suite.failures) : "");
+  }
+  items += More(suites_failed);
   for (const MatrixCell& cell : data.conformance) {
     const std::size_t seen = ++counts[static_cast<std::size_t>(cell.state)];
     if (cell.state != CellState::kFailed || seen > kListed) continue;
     items += fmt::format("<li><b class=v-slower>✕ failed</b> {} on {}</li>",
                          HtmlText(cell.operation), HtmlText(cell.architecture));
   }
-  if (data.conformance.empty()) return "";
+  if (data.conformance.empty() && data.suites.empty()) return "";
   const auto count = [&](CellState state) { return counts[static_cast<std::size_t>(state)]; };
   const std::size_t failed = count(CellState::kFailed);
-  return Card(
-      failed > 0 ? "bad" : "good", "<a href=\"#conformance\">Conformance</a>",
-      failed > 0 ? fmt::format("✕ {} failed", failed) : "✓ Nothing fails",
-      (items.empty() ? "" : "<ul>" + items + More(failed) + "</ul>") +
-          fmt::format("<p>{} passed, {} waived, {} never run</p>", count(CellState::kPassed),
-                      count(CellState::kWaived), count(CellState::kNeverRun)));
+  std::string answer;
+  if (failed > 0) answer = fmt::format("✕ {} failed", failed);
+  if (suites_failed > 0) {
+    answer += fmt::format("{} {} of {} suites failed", answer.empty() ? "✕" : ",", suites_failed,
+                          data.suites.size());
+  }
+  return Card(ConformanceIsBad(data) ? "bad" : "good", "<a href=\"#conformance\">Conformance</a>",
+              answer.empty() ? "✓ Nothing fails" : answer,
+              (items.empty() ? "" : "<ul>" + items + More(failed) + "</ul>") +
+                  fmt::format("<p>{} passed, {} waived, {} never run; {} suites</p>",
+                              count(CellState::kPassed), count(CellState::kWaived),
+                              count(CellState::kNeverRun), data.suites.size()));
 }
 
 // What only counts or checks has no card of its own: its numbers are on the other two.
@@ -140,11 +159,14 @@ std::string SummarySection(const DashboardData& data) {
     }
     beds.emplace_back(worst, TestbedCard(data, i, newest, series));
   }
+  // A failure must not stand below cards on which nothing is wrong.
+  const auto severity = [](bool bad) { return Severity(bad ? Verdict::kSlower : Verdict::kSame); };
+  beds.emplace_back(severity(TallyOf(data).grown > 0), CountsCard(data));
+  beds.emplace_back(severity(ConformanceIsBad(data)), ConformanceCard(data));
   std::stable_sort(beds.begin(), beds.end(),
                    [](const auto& one, const auto& other) { return one.first > other.first; });
   std::string cards;
   for (const auto& [worst, card] : beds) cards += card;
-  cards += CountsCard(data) + ConformanceCard(data);
   if (cards.empty()) cards = "<p>The history is empty: nothing was measured yet.</p>";
   return Section("summary", "Is anything worse?", "<div class=cards>" + cards + "</div>\n");
 }

@@ -17,6 +17,7 @@ Tally TallyOf(const DashboardData& data) {
   for (const MatrixCell& cell : data.conformance) {
     if (cell.state == CellState::kFailed) ++tally.failed;
   }
+  for (const DashboardSuite& suite : data.suites) tally.suites_failed += suite.failed ? 1 : 0;
   return tally;
 }
 

@@ -15,6 +15,7 @@ struct Tally {
   std::size_t slower = 0;    // of them
   std::size_t grown = 0;     // exact counts
   std::size_t failed = 0;    // fields of the conformance matrix
+  std::size_t suites_failed = 0;
 };
 Tally TallyOf(const DashboardData& data);
 

@@ -122,7 +122,12 @@ StatusOr<std::vector<RunRow>> HistoryReader::Runs(const RunFilter& filter) {
                  "(SELECT count(*) FROM points WHERE record = u.record), "
                  "(SELECT count(*) FROM conformance WHERE record = u.record), "
                  "(SELECT count(*) FROM conformance WHERE record = u.record "
-                 "AND status NOT IN ('PASS', 'XFAIL')) "
+                 "AND status NOT IN ('PASS', 'XFAIL')), "
+                 "(SELECT count(*) FROM suites WHERE record = u.record), "
+                 "(SELECT count(*) FROM suites WHERE record = u.record "
+                 "AND (problem <> '' OR (failed > 0 AND u.program <> ?8))), "
+                 "(SELECT coalesce(group_concat(name, ', '), '') FROM suites WHERE record = "
+                 "u.record AND (problem <> '' OR (failed > 0 AND u.program <> ?8))) "
                  "FROM runs u JOIN records r ON r.id = u.record JOIN environments e ON e.id = "
                  "u.environment WHERE (?1 IS NULL OR u.environment = ?1) "
                  "AND (?2 = '' OR e.architecture = ?2) AND (?3 = '' OR u.program = ?3) "
@@ -130,7 +135,7 @@ StatusOr<std::vector<RunRow>> HistoryReader::Runs(const RunFilter& filter) {
                  "AND (?6 = '' OR substr(u.commit_id, 1, length(?6)) = ?6) "
                  "ORDER BY r.time DESC, u.session, u.number, r.uid LIMIT ?7",
                  filter.environment, filter.architecture, filter.program, filter.session,
-                 filter.night, filter.commit, LimitOf(filter.limit)));
+                 filter.night, filter.commit, LimitOf(filter.limit), kBenchProgram));
   std::vector<RunRow> found;
   while (rows.Next()) {
     RunRow run;
@@ -148,6 +153,9 @@ StatusOr<std::vector<RunRow>> HistoryReader::Runs(const RunFilter& filter) {
     run.points = rows.Int(11);
     run.conformance = rows.Int(12);
     run.conformance_failed = rows.Int(13);
+    run.suites = rows.Int(14);
+    run.suites_failed = rows.Int(15);
+    run.failed_suites = rows.Text(16);
     found.push_back(std::move(run));
   }
   DM_RETURN_IF_ERROR(rows.status());

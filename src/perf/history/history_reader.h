@@ -99,6 +99,8 @@ struct RunRow {
   bool valid = true;
   std::string reason, command;
   std::int64_t points = 0, conformance = 0, conformance_failed = 0;
+  std::int64_t suites = 0, suites_failed = 0;  // IsSuiteFailure
+  std::string failed_suites = {};              // their names, "a, b"
 };
 struct RunFilter {
   std::optional<EnvironmentId> environment = std::nullopt;
@@ -141,6 +143,14 @@ struct ConformanceCell {
   std::string worst_case;            // that has it
   std::string run, commit;           // of the newest result
   std::int64_t time = 0;
+};
+// A suite of tests or checks: its newest total on an architecture.
+struct SuiteRow {
+  std::string architecture, program, run, commit;
+  std::int64_t time = 0;
+  SuiteResult result;
+  bool failed = false;                         // IsSuiteFailure
+  std::vector<std::string> failed_tests = {};  // those that its run names
 };
 struct ConformanceRow {
   std::string run, commit, architecture, operation;
@@ -204,6 +214,10 @@ class HistoryReader {
   StatusOr<std::vector<ConformanceCell>> ConformanceMatrix();
   StatusOr<std::vector<ConformanceRow>> Conformance(const std::string& architecture = "",
                                                     const std::string& operation = "");
+
+  // Totals of suites, by name and architecture. A test that failed in a suite without a total makes
+  // one.
+  StatusOr<std::vector<SuiteRow>> NewestSuites();
 
   // Everything, oldest first.
   StatusOr<std::vector<AcceptRecord>> Accepts();

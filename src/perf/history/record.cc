@@ -267,6 +267,10 @@ void CheckWhole(Checker& check, const NightRecord& night) {
 
 bool IsConformanceFailure(std::string_view status) { return status != "PASS" && status != "XFAIL"; }
 
+bool IsSuiteFailure(std::string_view program, const SuiteResult& suite) {
+  return !suite.problem.empty() || (suite.failed > 0 && program != kBenchProgram);
+}
+
 std::string_view KindOf(const HistoryRecord& record) {
   static constexpr std::array<std::string_view, 6> kKinds = {"run",    "gate",    "aa",
                                                              "accept", "release", "night"};

@@ -90,6 +90,9 @@ struct ConformanceResult {
 };
 bool IsConformanceFailure(std::string_view status);
 
+// The program of a bundle's benchmark run: what it counts as failed are missed goals of speed.
+inline constexpr std::string_view kBenchProgram = "draftmark-gpu/run bench";
+
 // One program of a bundle's run, and the names of its tests that did not pass.
 struct SuiteResult {
   std::string name = {};
@@ -98,6 +101,9 @@ struct SuiteResult {
 
   bool operator==(const SuiteResult&) const = default;
 };
+// Of a suite in a run of `program`: whether something of it failed, or it left no results.
+bool IsSuiteFailure(std::string_view program, const SuiteResult& suite);
+
 struct TestResult {
   std::string suite = {}, test = {};
   std::string status = {};  // failed, error, skipped

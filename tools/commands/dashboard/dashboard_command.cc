@@ -151,13 +151,14 @@ void Report(const DashboardData& data, const std::vector<std::string>& files,
                                    {"verdicts", tally.verdicts},
                                    {"slower", tally.slower},
                                    {"grown", tally.grown},
-                                   {"failed", tally.failed}});
+                                   {"failed", tally.failed},
+                                   {"suites_failed", tally.suites_failed}});
   }
   context.out << fmt::format(
       "{}: {} trends of {} points on {} testbeds; {} of {} newest verdicts slower, {} counts "
-      "grown, {} conformance failures\n",
+      "grown, {} conformance failures, {} suites failed\n",
       JoinPath(options.out, files.back()), data.series.size(), tally.points, data.testbeds.size(),
-      tally.slower, tally.verdicts, tally.grown, tally.failed);
+      tally.slower, tally.verdicts, tally.grown, tally.failed, tally.suites_failed);
 }
 
 Status MakeDashboard(const DashboardOptions& options, CommandContext& context) {

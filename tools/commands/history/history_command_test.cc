@@ -153,6 +153,27 @@ TEST_F(HistoryCommandTest, ErrorsAre2AndOneLine) {
   }
 }
 
+// Nothing but a total says that something failed.
+TEST_F(HistoryCommandTest, AFailedSuiteIsSeenInTheList) {
+  RunRecord checks = TestRun();
+  checks.points.clear();
+  checks.conformance.clear();
+  checks.tests.clear();
+  checks.program = "draftmark-gpu/run conformance";
+  checks.suites = {
+      {"a_test", 5, 0, 0, ""}, {"gpu_test", 310, 7, 1, ""}, {"soak", 0, 0, 0, "crashed"}};
+  {
+    StatusOr<History> history = History::Open(Database());
+    ASSERT_THAT(history, IsOk());
+    ASSERT_THAT(history->Add(checks), IsOk());
+  }
+  EXPECT_THAT(Run({"list"}).out, HasSubstr(", 3 suites, 2 FAILED: gpu_test, soak"));
+  const Json json = Json::parse(Run({"list", "--format", "json"}).out)["runs"][0];
+  EXPECT_EQ(json["suites"], 3);
+  EXPECT_EQ(json["suites_failed"], 2);
+  EXPECT_EQ(json["failed_suites"], "gpu_test, soak");
+}
+
 // Either all of the files or none of them.
 TEST_F(HistoryCommandTest, OneBadFileImportsNothing) {
   const CommandResult result =

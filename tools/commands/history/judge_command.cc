@@ -15,7 +15,6 @@ namespace {
 
 // What stands for facts that only a history needs.
 constexpr char kAny[] = "unknown";
-constexpr char kBenchRun[] = "draftmark-gpu/run bench";
 
 // A test that stands for a program without results; its suite has the problem.
 constexpr char kWholeProgram[] = "program";
@@ -30,7 +29,7 @@ std::string Line(const std::string& who, const std::string& what) {
 }
 
 void AddSuites(const RunRecord& run, ConformanceJudgement& judged) {
-  const bool bench = run.program == kBenchRun;
+  const bool bench = run.program == kBenchProgram;
   for (const SuiteResult& suite : run.suites) {
     if (!suite.problem.empty()) judged.broken.push_back(Line(suite.name, suite.problem));
     if (bench || suite.failed == 0 || (!suite.problem.empty() && suite.failed == 1)) continue;
@@ -111,7 +110,7 @@ ConformanceJudgement JudgeConformance(const std::vector<RunRecord>& runs) {
   ConformanceJudgement judged;
   for (const RunRecord& run : runs) {
     AddSuites(run, judged);
-    if (run.program == kBenchRun) continue;
+    if (run.program == kBenchProgram) continue;
     AddTests(run, judged);
     judged.checked = judged.checked || !run.conformance.empty() || !run.suites.empty();
   }

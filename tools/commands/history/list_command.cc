@@ -37,6 +37,10 @@ std::string RunLine(const RunRow& run, const std::map<EnvironmentId, std::string
   if (run.conformance > 0) {
     line += fmt::format(", {} cases, {} failed", run.conformance, run.conformance_failed);
   }
+  if (run.suites > 0) line += fmt::format(", {} suites", run.suites);
+  if (run.suites_failed > 0) {
+    line += fmt::format(", {} FAILED: {}", run.suites_failed, run.failed_suites);
+  }
   if (!run.valid) line += fmt::format(", INVALID: {}", run.reason);
   return line + "\n";
 }
@@ -55,7 +59,10 @@ OrderedJson RunJson(const RunRow& run) {
           {"command", run.command},
           {"points", run.points},
           {"conformance", run.conformance},
-          {"conformance_failed", run.conformance_failed}};
+          {"conformance_failed", run.conformance_failed},
+          {"suites", run.suites},
+          {"suites_failed", run.suites_failed},
+          {"failed_suites", run.failed_suites}};
 }
 
 std::string GateLine(const GateRow& gate,
