@@ -37,7 +37,8 @@ double AaCounts::PerThousand() const {
 bool IsNoisy(const AaCounts& counts) { return counts.PerThousand() > kMostAlarmsPerThousand; }
 
 double AaCase::spread() const {
-  if (ratios.size() < kFewestAaRatios) return errors.empty() ? 0 : Median(errors);
+  if (!known()) return 0;
+  if (ratios.size() < kFewestAaRatios) return Median(errors);
   double squares = 0;
   for (const double ratio : ratios) squares += (ratio - 1) * (ratio - 1);
   return std::sqrt(squares / static_cast<double>(ratios.size()));

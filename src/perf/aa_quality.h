@@ -46,6 +46,9 @@ struct AaCase {
   std::vector<double> errors = {};      // of these, as their runs' spread tells
   std::vector<double> detectable = {};  // shifts that each comparison finds with 95 % power
 
+  // False where no comparison has a verdict: nothing is known of the case then, least of all that
+  // it is quiet, and spread() and detectable_shift() are 0.
+  bool known() const { return !ratios.empty(); }
   // Standard deviation of an A/A ratio, a share: of the ratios seen where there are
   // kFewestAaRatios, else the median of what the spread of runs makes expect. 0 without any.
   double spread() const;

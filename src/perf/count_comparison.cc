@@ -64,7 +64,10 @@ std::string CountLines(const std::string& case_name, const std::vector<CountComp
   for (const CountComparison& count : counts) {
     const std::string said = count.ToString();
     if (said.empty()) continue;
-    const char* const word = count.Larger() ? "LARGER" : count.Smaller() ? "SMALLER" : "COUNT";
+    const char* const word = count.Larger()    ? "LARGER"
+                             : count.Smaller() ? "SMALLER"
+                             : count.Missing() ? "MISSING"
+                                               : "COUNT";
     text += fmt::format("{} {}: {}\n", word, case_name, said);
   }
   return text;

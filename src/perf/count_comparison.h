@@ -7,8 +7,8 @@
 //   }
 //
 // The runs of one build should all count the same. Where they do not, the largest counts, and it is
-// said. A count that only one side has is no finding, since a benchmark may come to count more; it
-// is said too. Source of the rule: spec/statistics.md, "Memory, allocations, launches, bytes". Pure.
+// said. A count that only NEW has is no finding, since a benchmark may come to count more; it is said
+// too. One that only BASE has is missing: nobody knows that it has not grown. Source of the rule: spec/statistics.md, "Memory, allocations, launches, bytes". Pure.
 #ifndef DRAFTMARK_SRC_PERF_COUNT_COMPARISON_H_
 #define DRAFTMARK_SRC_PERF_COUNT_COMPARISON_H_
 
@@ -36,6 +36,7 @@ struct CountComparison {
 
   bool Larger() const { return base && next && next->most > base->most; }
   bool Smaller() const { return base && next && next->most < base->most; }
+  bool Missing() const { return base && !next; }
   // "launches: expected 24 as in BASE, found 25 (+1)", and what to know of the runs. Empty where
   // nothing is to be said.
   std::string ToString() const;
@@ -44,8 +45,8 @@ struct CountComparison {
 // By counter: all that either side has.
 std::vector<CountComparison> CompareCountRanges(const CountRanges& base, const CountRanges& next);
 
-// The findings, a line for each: "LARGER draft/a: launches: expected ...", "SMALLER ...", and
-// "COUNT ..." for what is no finding and should be known.
+// The findings, a line for each: "LARGER draft/a: launches: expected ...", "SMALLER ...", "MISSING
+// ...", and "COUNT ..." for what is no finding and should be known.
 std::string CountLines(const std::string& case_name, const std::vector<CountComparison>& counts);
 
 }  // namespace draftmark

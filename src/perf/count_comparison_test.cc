@@ -65,8 +65,10 @@ TEST(CountComparisonTest, WhatOneSideCountsIsSaid) {
     EXPECT_FALSE(count.Larger());
     EXPECT_FALSE(count.Smaller());
   }
+  EXPECT_TRUE(compared[0].Missing());
+  EXPECT_FALSE(compared[1].Missing());
   EXPECT_EQ(Lines(base, next),
-            "COUNT draft/a: launches: 24, only in BASE\n"
+            "MISSING draft/a: launches: 24, only in BASE\n"
             "COUNT draft/a: memory_cache: 5 to 7, only in NEW\n");
 }
 

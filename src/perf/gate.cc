@@ -132,8 +132,10 @@ class Gate {
 
   // A case that got no more runs comes out as before.
   Status JudgeAll() {
-    DM_ASSIGN_OR_RETURN(const PerfSide base, looks_[0].Collect("base", kFirstLookRuns));
-    DM_ASSIGN_OR_RETURN(const PerfSide next, looks_[1].Collect("new", kFirstLookRuns));
+    DM_ASSIGN_OR_RETURN(const PerfSide base,
+                        looks_[0].Collect(options_.names.base, kFirstLookRuns));
+    DM_ASSIGN_OR_RETURN(const PerfSide next,
+                        looks_[1].Collect(options_.names.next, kFirstLookRuns));
     std::map<std::string, Look> looks;
     for (const GateCase& c : result_.cases) looks[c.judged.name] = c.look;
     result_.cases.clear();
@@ -154,9 +156,9 @@ class Gate {
       if (of_next.contains(runs.name)) result_.only_next.push_back(runs.name);
     }
     if (!result_.cases.empty()) return OkStatus();
-    return NotFoundError(
-        fmt::format("base and new have no case in common: {} only in base, {} only in new",
-                    result_.only_base.size(), result_.only_next.size()));
+    return NotFoundError(fmt::format(
+        "{0} and {1} have no case in common: {2} only in {0}, {3} only in {1}", options_.names.base,
+        options_.names.next, result_.only_base.size(), result_.only_next.size()));
   }
 
   // A case that was asked for and is not judged must not pass for one that is good.
@@ -164,7 +166,8 @@ class Gate {
     for (const std::string& name : options_.cases) {
       if (std::none_of(result_.cases.begin(), result_.cases.end(),
                        [&](const GateCase& c) { return c.judged.name == name; })) {
-        return NotFoundError(fmt::format("--case: base and new do not both have {}", name));
+        return NotFoundError(fmt::format("--case: {} and {} do not both have {}",
+                                         options_.names.base, options_.names.next, name));
       }
     }
     return OkStatus();
@@ -183,8 +186,8 @@ class Gate {
     if (slower.empty()) return OkStatus();
     Sides fresh;
     DM_RETURN_IF_ERROR(Measure(GateStage::kConfirm, kConfirmRuns, slower, fresh));
-    DM_ASSIGN_OR_RETURN(const PerfSide base, fresh[0].Collect("base", kConfirmRuns));
-    DM_ASSIGN_OR_RETURN(const PerfSide next, fresh[1].Collect("new", kConfirmRuns));
+    DM_ASSIGN_OR_RETURN(const PerfSide base, fresh[0].Collect(options_.names.base, kConfirmRuns));
+    DM_ASSIGN_OR_RETURN(const PerfSide next, fresh[1].Collect(options_.names.next, kConfirmRuns));
     for (GateCase& c : result_.cases) {
       if (c.judged.verdict == Verdict::kSlower) ConfirmOne(base, next, c);
     }

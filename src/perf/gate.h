@@ -34,6 +34,12 @@ enum class GateStage { kFirst, kSecond, kConfirm };
 std::string_view GateSideName(GateSide side);     // "base", "new"
 std::string_view GateStageName(GateStage stage);  // "first", "second", "confirm"
 
+// What messages call the two sides; of A/A runs neither is a base.
+struct GateNames {
+  std::string base = "base";
+  std::string next = "new";
+};
+
 struct GateRun {
   GateStage stage = GateStage::kFirst;
   GateSide side = GateSide::kBase;
@@ -57,6 +63,7 @@ struct GateOptions {
   std::uint64_t seed = 0;               // each run's follows from it
   std::vector<std::string> cases = {};  // to be judged; empty: all
   std::size_t retries = 2;
+  GateNames names = {};
 };
 
 struct GateCase {

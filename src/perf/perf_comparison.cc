@@ -132,6 +132,34 @@ std::size_t PerfCase::LargerCounts() const {
       counts.begin(), counts.end(), [](const CountComparison& count) { return count.Larger(); }));
 }
 
+std::size_t PerfCase::MissingCounts() const {
+  return static_cast<std::size_t>(std::count_if(
+      counts.begin(), counts.end(), [](const CountComparison& count) { return count.Missing(); }));
+}
+
+std::string MissingInNew::ToString() const {
+  if (!any()) return "";
+  const auto words = [](std::size_t count, const char* word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+  };
+  std::string text;
+  if (cases > 0) text = words(cases, "case");
+  if (counts > 0) text += (text.empty() ? "" : " and ") + words(counts, "count");
+  return text + (cases + counts == 1 ? " of BASE is not in NEW" : " of BASE are not in NEW");
+}
+
+MissingInNew MissingOf(const std::vector<PerfCase>& cases,
+                       const std::vector<std::string>& only_base) {
+  MissingInNew missing{.cases = only_base.size()};
+  for (const PerfCase& c : cases) missing.counts += c.MissingCounts();
+  return missing;
+}
+
+Verdict WithMissing(Verdict verdict, const MissingInNew& missing) {
+  const bool good = verdict == Verdict::kSame || verdict == Verdict::kFaster;
+  return good && missing.any() ? Verdict::kUnclear : verdict;
+}
+
 Verdict VerdictOf(const std::vector<PerfCase>& cases) {
   Verdict worst = Verdict::kSame;
   for (const Verdict verdict :

@@ -58,6 +58,7 @@ struct PerfCase {
   std::vector<CountComparison> counts = {};
 
   std::size_t LargerCounts() const;
+  std::size_t MissingCounts() const;
 };
 
 struct PerfComparison {
@@ -74,6 +75,20 @@ StatusOr<PerfCase> JudgeCase(const PerfCaseRuns& base, const PerfCaseRuns& next,
 
 // The verdict of several cases, by the order above.
 Verdict VerdictOf(const std::vector<PerfCase>& cases);
+
+// What BASE has and NEW does not. Nobody knows whether it is slower or larger, so that without more
+// said the verdict of all is never better than unclear.
+struct MissingInNew {
+  std::size_t cases = 0;
+  std::size_t counts = 0;  // exact counts of cases that both have
+
+  bool any() const { return cases + counts > 0; }
+  // "2 cases and 1 count of BASE are not in NEW"; empty for none.
+  std::string ToString() const;
+};
+MissingInNew MissingOf(const std::vector<PerfCase>& cases,
+                       const std::vector<std::string>& only_base);
+Verdict WithMissing(Verdict verdict, const MissingInNew& missing);
 
 // "25 of 100 samples are void (voided_throttle 25)" if too many are, else empty.
 std::string TooManyVoid(const BenchmarkCase& found);

@@ -153,6 +153,9 @@ std::string CountFinding::ToString() const {
     case CountFindingKind::kSmaller:
       return fmt::format("SMALLER {}: {}: expected {} as recorded, found {} (-{})", name, field,
                          expected, found, expected - found);
+    case CountFindingKind::kMissing:
+      return fmt::format("MISSING {}: {}: expected {} as recorded, and it is not counted any more",
+                         name, field, expected);
     case CountFindingKind::kGone:
       return fmt::format("GONE {}: it is recorded, and not counted any more", name);
     case CountFindingKind::kNew:
@@ -176,12 +179,11 @@ std::vector<CountFinding> CompareCounts(const RecordedCounts& recorded, const Co
       const std::uint64_t before = ValueOf(expected, field);
       const std::uint64_t after = ValueOf(now->second, field);
       if (before == after) continue;
+      const CountFindingKind kind = after > before                ? CountFindingKind::kLarger
+                                    : now->second.contains(field) ? CountFindingKind::kSmaller
+                                                                  : CountFindingKind::kMissing;
       findings.push_back(
-          {.kind = after > before ? CountFindingKind::kLarger : CountFindingKind::kSmaller,
-           .counted = counted,
-           .field = field,
-           .expected = before,
-           .found = after});
+          {.kind = kind, .counted = counted, .field = field, .expected = before, .found = after});
     }
   }
   for (const auto& [counted, counts] : found) {

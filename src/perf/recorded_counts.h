@@ -8,7 +8,8 @@
 //   WriteTextFile(path, PrintRecordedCounts(recorded));
 //
 // A case is measured on an architecture, or the same on all (empty). A count that is 0 is not
-// written, and what is not there is 0, so that a field that appears is an increase over 0.
+// written, and what is not recorded is 0, so that a field that appears is an increase over 0. A
+// recorded field that is not counted any more is missing: nobody knows that it is 0.
 //
 // The file: {"schema_version": 1, "cases": [{"architecture", "case", "counts": {NAME: N}}, ...],
 // "accepted": [{"date", "architecture", "case", "field", "old", "new", "reason"}, ...]}, one line
@@ -56,12 +57,13 @@ enum class CountFindingKind {
   kGone,     // a recorded case that is not counted any more; fails
   kNew,      // a case without a recorded value: no baseline
   kSmaller,  // fails nothing, but the record should follow
+  kMissing,  // a recorded count that its case does not have any more; fails, as kGone does
 };
 
 struct CountFinding {
   CountFindingKind kind = CountFindingKind::kLarger;
   CountedCase counted = {};
-  std::string field = {};  // of larger and smaller
+  std::string field = {};  // of larger, smaller and missing
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
 

@@ -18,7 +18,9 @@ std::string SummaryRow(const DashboardData& data, const AaQuality& quality) {
                      HtmlText(TestbedText(data.testbeds[quality.testbed])), n, quality.false_alarms,
                      n > 0 ? PerThousand(static_cast<double>(quality.false_alarms), n) : "–",
                      n > 0 ? PerThousand(PoissonUpperBound(quality.false_alarms), n) : "–",
-                     quality.advisory ? "<b class=v-unclear>? advisory</b>" : "✓ fails builds");
+                     quality.advisory ? "<b class=v-unclear>? advisory</b>"
+                     : n == 0 ? "<b class=v-invalid>✕ not known: no comparison is valid</b>"
+                              : "✓ fails builds");
 }
 
 std::string CaseRows(const DashboardData& data, const AaQuality& quality,
@@ -31,7 +33,10 @@ std::string CaseRows(const DashboardData& data, const AaQuality& quality,
         "class=n>{5}\n",
         arch, CaseLink(one.case_id, index.Find(quality.testbed, one.case_id)), one.comparisons,
         one.false_alarms > 0 ? fmt::format("<b class=v-slower>{}</b>", one.false_alarms) : "0",
-        ShareText(one.spread), one.detectable > 0 ? ShareText(one.detectable) : "nothing");
+        one.comparisons > 0 ? ShareText(one.spread) : "not known",
+        one.comparisons == 0 ? "not known"
+        : one.detectable > 0 ? ShareText(one.detectable)
+                             : "nothing");
   }
   return rows;
 }

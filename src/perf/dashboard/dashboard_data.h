@@ -137,11 +137,11 @@ struct AaQuality {
     std::string case_id = {};
     std::size_t comparisons = 0;
     std::size_t false_alarms = 0;
-    double spread = 0;      // of the A/A ratios, a share
+    double spread = 0;      // of the A/A ratios, a share; without comparisons not known
     double detectable = 0;  // with 95 % power, a share; 0: nothing
   };
   std::size_t testbed = 0;
-  std::size_t comparisons = 0;
+  std::size_t comparisons = 0;  // that have a verdict; without any nothing is known
   std::size_t false_alarms = 0;
   bool advisory = false;         // too many: the gate of this testbed does not fail builds
   std::vector<Case> cases = {};  // the largest detectable shift first

@@ -75,6 +75,17 @@ TEST(PageTest, AFailedSuiteAloneIsSeenAtAGlance) {
   EXPECT_THAT(section, HasSubstr("<th scope=row>soak<td>sm_90<td class=c-passed><b>✓</b>"));
 }
 
+// Comparisons of which none is valid say nothing good.
+TEST(PageTest, AaWithoutAVerdictIsNotQuiet) {
+  DashboardData data = Analysed();
+  data.aa = {{.testbed = 0, .cases = {{"op/a", 0, 0, 0, 0}}}};
+  const std::string html = AaSection(data);
+  EXPECT_THAT(html, HasSubstr("<b class=v-invalid>✕ not known: no comparison is valid</b>"));
+  EXPECT_THAT(html,
+              HasSubstr("<td class=n>0<td class=n>0<td class=n>not known<td class=n>not known"));
+  EXPECT_THAT(html, Not(HasSubstr("✓ fails builds")));
+}
+
 // An older verdict of the same case is not news.
 TEST(PageTest, OnlyTheNewestVerdictOfACaseCounts) {
   DashboardData data = Analysed();

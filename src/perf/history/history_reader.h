@@ -163,7 +163,8 @@ struct AaRow {
   std::string case_id;
   std::int64_t schema = kFirstCaseSchema;
   std::int64_t comparisons = 0, false_alarms = 0, unclear = 0, invalid = 0;  // sums
-  double spread = 0, detectable = 0;                                         // of the newest
+  // Of the newest record with a comparison that has a verdict; without any they are not known.
+  double spread = 0, detectable = 0;
   std::int64_t newest = 0;
 };
 

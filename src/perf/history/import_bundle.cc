@@ -10,6 +10,7 @@
 #include "src/perf/history/import_published.h"
 #include "src/perf/history/import_verify.h"
 #include "src/perf/history/junit_reader.h"
+#include "src/perf/history/result_folders.h"
 #include "src/perf/history/utc_time.h"
 
 namespace draftmark {
@@ -185,29 +186,19 @@ StatusOr<std::vector<RunRecord>> ImportBundle(const std::string& folder, const I
 
 StatusOr<std::vector<RunRecord>> ImportPath(const std::string& path, const ImportFacts& facts,
                                             FileSystem& files) {
-  std::vector<std::string> reports;
-  if (files.IsDirectory(path)) {
-    if (files.IsFile(JoinPath(path, "summary.json"))) return ImportBundle(path, facts, files);
-    DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
-    for (const std::string& name : names) {
-      if (name.ends_with(".json") && files.IsFile(JoinPath(path, name))) {
-        reports.push_back(JoinPath(path, name));
-      }
-    }
-    if (reports.empty()) {
-      return NotFoundError(
-          path + ": expected results of the bundle (summary.json) or *.json reports, found none");
-    }
-  } else if (files.IsFile(path)) {
-    reports.push_back(path);
-  } else {
-    return NotFoundError(path + ": no such file or folder");
-  }
+  DM_ASSIGN_OR_RETURN(const std::vector<ResultFolder> folders, FindResultFolders(path, files));
   std::vector<RunRecord> runs;
-  for (const std::string& report : reports) {
-    DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(report, files));
-    DM_ASSIGN_OR_RETURN(RunRecord run, ImportText(text, report, facts));
-    runs.push_back(std::move(run));
+  for (const ResultFolder& folder : folders) {
+    if (folder.is_bundle) {
+      DM_ASSIGN_OR_RETURN(std::vector<RunRecord> found, ImportBundle(folder.path, facts, files));
+      for (RunRecord& run : found) runs.push_back(std::move(run));
+      continue;
+    }
+    for (const std::string& report : folder.reports) {
+      DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(report, files));
+      DM_ASSIGN_OR_RETURN(RunRecord run, ImportText(text, report, facts));
+      runs.push_back(std::move(run));
+    }
   }
   return runs;
 }

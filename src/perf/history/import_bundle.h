@@ -6,7 +6,8 @@
 //   a folder that `tools/bundle/run` wrote (it has summary.json): each report in bench/ is a run, and
 //     so is the conformance of verify/report.json with junit.xml; GPU, driver, CUDA, commit and date
 //     are those of the summary;
-//   any other folder: every *.json in it, each a run (one process);
+//   any other folder: every *.json in it, each a run (one process), and the folders in it
+//     (result_folders.h);
 //   a file: a report of Google Benchmark, of draftmark verify or of draftmark bench roofline, or
 //     published results (import_published.h).
 //

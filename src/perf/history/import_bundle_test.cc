@@ -12,6 +12,7 @@
 #include "src/perf/history/import_verify.h"
 #include "src/perf/history/junit_reader.h"
 #include "src/perf/history/record_testing.h"
+#include "src/perf/history/result_folders.h"
 
 namespace draftmark {
 namespace {
@@ -210,6 +211,40 @@ TEST_F(BundleTest, AFolderOfReports) {
   Write("e/b.txt", "x");
   EXPECT_THAT(ImportPath("e", {.commit = "c"}, files_),
               StatusIs(StatusCode::kNotFound, HasSubstr("e: expected results of the bundle")));
+}
+
+// What lies in folders of a folder is read, or refused by name; nothing is left out without a word.
+TEST_F(BundleTest, FoldersInAFolder) {
+  Write("night/a.json", kBenchmark);
+  std::string other = kBenchmark;
+  other.replace(other.find(": 2,"), 4, ": 3,");
+  Write("night/more/c.json", other);
+  EXPECT_THAT(ImportPath("night", {.commit = "c"}, files_).value(), SizeIs(2));
+  Write("night/notes/b.txt", "x");
+  EXPECT_THAT(ImportPath("night", {.commit = "c"}, files_),
+              StatusIs(StatusCode::kNotFound, HasSubstr("night/notes: expected results of the")));
+  Write("deep/1/2/3/4/a.json", kBenchmark);
+  EXPECT_THAT(ImportPath("deep", {.commit = "c"}, files_),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("deep/1/2/3/4: expected results")));
+}
+
+// One folder of all results of a night, and results that were written into those of another run.
+TEST_F(BundleTest, BundlesInAFolder) {
+  const std::size_t alone = ImportPath("r", {}, files_).value().size();
+  for (const char* const name : {"bench/first_benchmark.json", "junit.xml", "summary.json"}) {
+    const std::string text = ReadTextFile(std::string("r/") + name, files_).value();
+    for (const char* const folder : {"night/1/", "night/2/", "r/again/"}) {
+      Write(std::string(folder) + name, text);
+    }
+  }
+  DM_ASSERT_OK_AND_ASSIGN(const std::vector<ResultFolder> found,
+                          FindResultFolders("night", files_));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[1].path, "night/2");
+  EXPECT_TRUE(found[1].is_bundle);
+  EXPECT_THAT(found[1].reports, testing::ElementsAre("night/2/bench/first_benchmark.json"));
+  EXPECT_GE(ImportPath("night", {}, files_).value().size(), 2u * 2u);
+  EXPECT_GT(ImportPath("r", {}, files_).value().size(), alone);
 }
 
 TEST(ImportRooflineTest, Points) {

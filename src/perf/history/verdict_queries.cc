@@ -140,10 +140,17 @@ StatusOr<std::vector<AaRow>> HistoryReader::AaQuality(std::int64_t since_time) {
   DM_ASSIGN_OR_RETURN(
       SqliteRows rows,
       db_->Query("SELECT s.environment, c.name, s.schema, sum(x.comparisons), "
-                 "sum(x.false_alarms), sum(x.unclear), sum(x.invalid), x.spread, x.detectable, "
+                 "sum(x.false_alarms), sum(x.unclear), sum(x.invalid), "
+                 // Without a verdict a record knows of no spread, and hides none of before.
+                 "coalesce((SELECT y.spread FROM aa_results y JOIN records q ON q.id = y.record "
+                 "WHERE y.series = x.series AND y.comparisons > 0 AND q.time >= ?1 ORDER BY q.time "
+                 "DESC, q.uid DESC LIMIT 1), 0), "
+                 "coalesce((SELECT y.detectable FROM aa_results y JOIN records q ON q.id = "
+                 "y.record WHERE y.series = x.series AND y.comparisons > 0 AND q.time >= ?1 ORDER "
+                 "BY q.time DESC, q.uid DESC LIMIT 1), 0), "
                  "max(r.time) FROM aa_results x JOIN records r ON r.id = x.record "
                  "JOIN series s ON s.id = x.series JOIN cases c ON c.id = s.case_id "
-                 "WHERE r.time >= ? GROUP BY x.series ORDER BY s.environment, c.name, s.schema",
+                 "WHERE r.time >= ?1 GROUP BY x.series ORDER BY s.environment, c.name, s.schema",
                  since_time));
   std::vector<AaRow> found;
   while (rows.Next()) {

@@ -14,6 +14,7 @@
 #include "src/perf/history/utc_time.h"
 #include "tools/commands/history/history_options.h"
 #include "tools/commands/history/show_text.h"
+#include "tools/commands/one_of.h"
 
 namespace draftmark {
 namespace {
@@ -240,14 +241,12 @@ void AddListCommand(CLI::App& history, CommandContext& context) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* const command = history.add_subcommand("list", "List what is there, newest first");
   AddDatabaseOption(*command, options->database);
-  const std::map<std::string, What> kinds = {{"runs", What::kRuns},
-                                             {"gates", What::kGates},
-                                             {"series", What::kSeries},
-                                             {"environments", What::kEnvironments},
-                                             {"dropped", What::kDropped}};
   command->add_option("--what", options->what, "What to list")
-      ->transform(
-          CLI::CheckedTransformer(kinds).description("{runs,gates,series,environments,dropped}"))
+      ->transform(OneOf<What>({{"runs", What::kRuns},
+                               {"gates", What::kGates},
+                               {"series", What::kSeries},
+                               {"environments", What::kEnvironments},
+                               {"dropped", What::kDropped}}))
       ->default_str("runs");
   RunFilter& filter = options->filter;
   command->add_option("--limit", filter.limit, "How many at most; 0: all")

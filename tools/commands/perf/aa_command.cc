@@ -22,12 +22,15 @@
 namespace draftmark {
 namespace {
 
+// Both are the same build.
+const GateNames kSides = {.base = "A", .next = "B"};
+
 struct Options {
   std::string run;
   std::uint64_t gates = 1;
   std::vector<std::string> cases;
   std::string folder;
-  double seconds = 1800;
+  double seconds = kGateSeconds;
   std::string database;
   std::string commit;
   std::uint64_t seed = 0;
@@ -46,6 +49,7 @@ struct Report {
 std::string CommandOf(const Options& options, const std::string& run) {
   std::string command = fmt::format("draftmark perf aa --run {} --gates {} --seed {}",
                                     ShellWord(run), options.gates, options.seed);
+  if (options.seconds != kGateSeconds) command += fmt::format(" --timeout {}", options.seconds);
   for (const std::string& name : options.cases) command += " " + ShellWord("--case=" + name);
   return command;
 }
@@ -55,11 +59,15 @@ Status Measure(const Options& options, Report& report, CommandContext& context) 
     CommandRunner runner({.base = options.run,
                           .next = options.run,
                           .folder = fmt::format("{}/{}", options.folder, i),
-                          .seconds = options.seconds},
+                          .seconds = options.seconds,
+                          .names = kSides,
+                          .missing = "program"},
                          context.err);
     DM_RETURN_IF_ERROR(runner.Prepare());
-    DM_ASSIGN_OR_RETURN(const GateResult result,
-                        RunGate({.seed = BitsAt(options.seed, i), .cases = options.cases}, runner));
+    DM_ASSIGN_OR_RETURN(
+        const GateResult result,
+        RunGate({.seed = BitsAt(options.seed, i), .cases = options.cases, .names = kSides},
+                runner));
     report.tally.Add(result);
     report.context = result.context;
   }
@@ -111,15 +119,20 @@ std::string ShiftText(double shift) {
   return shift > 0 ? fmt::format("{:.1f} %", shift * 100) : "nothing";
 }
 
+std::string SpreadText(const AaCase& one) {
+  if (!one.known()) return "spread unknown: no comparison has a verdict";
+  return fmt::format("spread {:.2f} %, floor {:.2f} %, detects {} with 95 % power",
+                     one.spread() * 100, FloorOf(one.spread()) * 100,
+                     ShiftText(one.detectable_shift()));
+}
+
 std::string Text(const Report& report) {
   std::string text;
   for (const auto& [name, one] : report.tally.cases()) {
     text += fmt::format(
-        "{}: {} comparisons, {} false alarms ({} confirmed), {} unclear, {} invalid; spread {:.2f} "
-        "%, floor {:.2f} %, detects {} with 95 % power\n",
-        name, one.counts.comparisons, one.counts.alarms, one.counts.confirmed, one.counts.unclear,
-        one.counts.invalid, one.spread() * 100, FloorOf(one.spread()) * 100,
-        ShiftText(one.detectable_shift()));
+        "{}: {} comparisons, {} false alarms ({} confirmed), {} unclear, {} invalid; {}\n", name,
+        one.counts.comparisons, one.counts.alarms, one.counts.confirmed, one.counts.unclear,
+        one.counts.invalid, SpreadText(one));
   }
   const AaCounts total = report.tally.total();
   text += fmt::format(
@@ -152,8 +165,8 @@ OrderedJson ReportJson(const Report& report) {
   for (const auto& [name, one] : report.tally.cases()) {
     OrderedJson c = {{"name", name}};
     c.update(CountsJson(one.counts));
-    c["spread"] = one.spread();
-    c["floor"] = FloorOf(one.spread());
+    c["spread"] = one.known() ? OrderedJson(one.spread()) : OrderedJson(nullptr);
+    c["floor"] = one.known() ? OrderedJson(FloorOf(one.spread())) : OrderedJson(nullptr);
     if (one.detectable_shift() > 0) c["detectable_shift"] = one.detectable_shift();
     json["cases"].push_back(std::move(c));
   }

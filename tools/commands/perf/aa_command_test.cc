@@ -40,11 +40,11 @@ class AaCommandTest : public testing::Test {
   CommandResult Gate(int next, int year = 2026) {
     return Run({"gate", "--base", Bench(100000), "--new", Bench(next), "--db", db_}, year);
   }
-  void AddAa(AaResult result) {
+  void AddAa(AaResult result, std::int64_t time = 1796005457) {
     History history = History::Open(db_).value();
     result.case_id = "draft/a";
     EXPECT_THAT(history
-                    .Add(AaRecord{.time = 1796005457,
+                    .Add(AaRecord{.time = time,
                                   .environment = {.architecture = "sm_90", .gpu = "NVIDIA H200"},
                                   .commit = kCommit,
                                   .results = {result}})
@@ -102,10 +102,30 @@ TEST_F(AaCommandTest, TheRecordNamesNoPath) {
 }
 
 TEST_F(AaCommandTest, InvalidIs4ErrorsAre2AndNoProgramIs5) {
-  EXPECT_EQ(Run({"aa", "--run", Bench(100000, 2000)}).code, 4);
+  const CommandResult noisy = Run({"aa", "--run", Bench(100000, 2000), "--db", db_});
+  EXPECT_EQ(noisy.code, 4);
+  EXPECT_THAT(noisy.out, HasSubstr("1 invalid; spread unknown: no comparison has a verdict\n"));
   EXPECT_EQ(Run({"aa", "--run", "sh -c 'exit 3'"}).code, 2);
   EXPECT_EQ(Run({"aa"}).code, 2);
-  EXPECT_EQ(Run({"aa", "--run", "no-such-program-anywhere"}).code, 5);
+  const CommandResult none = Run({"aa", "--run", "no-such-program-anywhere"});
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.err, HasSubstr("no program: first run 0 of A: exit code 127"));
+}
+
+// Without a verdict nothing is known: neither that a case is quiet, nor less than before.
+TEST_F(AaCommandTest, InvalidComparisonsAreNotQuiet) {
+  AddAa({.invalid = 5});
+  const CommandResult unknown = Gate(100001);
+  EXPECT_EQ(unknown.code, 0) << unknown.out;
+  EXPECT_THAT(unknown.out,
+              HasSubstr("\nnote: none of 5 A/A comparisons on sm_90 in 30 days has a verdict: how "
+                        "far its alarms can be trusted is not known\n"));
+  AddAa({.comparisons = 1000, .spread = 0.01, .detectable = 0.05});
+  AddAa({.invalid = 7}, 1796005457 + 3600);
+  const CommandResult same = Gate(103000);
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("\n  floor 4.00 %, by the spread of its A/A runs\n"));
+  EXPECT_THAT(same.out, testing::Not(HasSubstr("note: ")));
 }
 
 TEST_F(AaCommandTest, TheSpreadOfACaseIsTheGatesFloor) {

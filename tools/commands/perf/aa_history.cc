@@ -54,8 +54,10 @@ StatusOr<AaBook> AaBook::Read(const std::string& database, const Clock& clock) {
                       reader.AaQuality(StartOfToday(clock) - (kAaDays - 1) * kDaySeconds));
   for (const AaRow& row : rows) {
     const std::string& architecture = architectures[row.environment];
-    double& spread = book.spreads_[architecture][row.case_id];
-    spread = std::max(spread, row.spread);
+    if (row.comparisons > 0) {
+      double& spread = book.spreads_[architecture][row.case_id];
+      spread = std::max(spread, row.spread);
+    }
     AaCounts& counts = book.counts_[architecture];
     counts.comparisons += row.comparisons;
     counts.alarms += row.false_alarms;
@@ -63,6 +65,16 @@ StatusOr<AaBook> AaBook::Read(const std::string& database, const Clock& clock) {
     counts.invalid += row.invalid;
   }
   return book;
+}
+
+std::string AaBook::Note(const std::string& architecture) const {
+  const AaCounts counts = Counts(architecture);
+  if (counts.comparisons > 0 || counts.invalid == 0) return "";
+  return fmt::format(
+      "none of {} A/A comparisons on {} in {} days has a verdict: how far its alarms can be "
+      "trusted "
+      "is not known",
+      counts.invalid, architecture, kAaDays);
 }
 
 double AaBook::Spread(const std::string& architecture, const std::string& name) const {

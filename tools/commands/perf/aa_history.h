@@ -32,6 +32,8 @@ class AaBook {
   // `name` is Google Benchmark's; 0 where it is not known.
   double Spread(const std::string& architecture, const std::string& name) const;
   AaCounts Counts(const std::string& architecture) const;
+  // A sentence where there were A/A runs, and nothing is known by them; else empty.
+  std::string Note(const std::string& architecture) const;
   // A sentence where the architecture is noisy, so that its gate is advisory; else empty.
   std::string Advisory(const std::string& architecture) const;
 

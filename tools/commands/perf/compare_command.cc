@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/perf/perf_comparison.h"
+#include "tools/commands/one_of.h"
 #include "tools/commands/perf/compare_files.h"
 #include "tools/commands/perf/compare_report.h"
 
@@ -23,6 +23,7 @@ struct CompareOptions {
   Look look = Look::kFirst;
   double floor = kFloor;
   std::string database;
+  bool allow_missing = false;
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -53,6 +54,7 @@ std::string CommandOf(const CompareOptions& options) {
   if (options.look == Look::kSecond) command += " --look second";
   if (!options.database.empty()) command += " --db " + ShellWord(options.database);
   if (options.floor > kFloor) command += fmt::format(" --floor {}", options.floor);
+  if (options.allow_missing) command += " --allow-missing";
   return command;
 }
 
@@ -115,6 +117,10 @@ Status Compare(CompareOptions options, CommandContext& context) {
   if (const Status common = CheckCommon(options, report.compared); !common.ok()) {
     return no_baseline(common);
   }
+  if (!options.allow_missing) {
+    report.missing = MissingOf(report.compared.cases, report.compared.only_base);
+    report.compared.verdict = WithMissing(report.compared.verdict, report.missing);
+  }
   WarnIfAssumed("BASE", base, *base_files, context);
   WarnIfAssumed("NEW", next, next_files, context);
   if (options.format == OutputFormat::kJson) {
@@ -140,7 +146,8 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
       "Exact counts that the reports have (launches, allocations, peak_bytes, device_bytes, "
       "memory_...) may not grow.\n"
       "Exit codes: 0 same or faster; 1 a case is slower, or a count is larger; 2 wrong usage or "
-      "data; 3 a case is\nunclear; 4 a case is invalid (too noisy, or its benchmark failed); 5 no "
+      "data; 3 a case is\nunclear, or a case or count of BASE is not in NEW; 4 a case is invalid "
+      "(too noisy, or its benchmark failed); 5 no "
       "baseline, or no case in common. 1 goes\nbefore 4, and 4 before 3.");
   command->add_option("BASE", options->base, "Report or folder of the old build");
   command->add_option("NEW", options->next, "Report or folder of the new build");
@@ -153,11 +160,10 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
   command->add_option("--case", options->cases, "Compares only the case of this name")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  const std::map<std::string, Look> looks = {{"first", Look::kFirst}, {"second", Look::kSecond}};
   command
       ->add_option("--look", options->look,
                    "second where runs were added to an unclear first look: needs a smaller p")
-      ->transform(CLI::CheckedTransformer(looks).description("{first,second}"))
+      ->transform(OneOf<Look>({{"first", Look::kFirst}, {"second", Look::kSecond}}))
       ->default_str("first");
   command
       ->add_option("--floor", options->floor,
@@ -165,6 +171,8 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
       ->check(CLI::Range(kFloor, 1.0))
       ->type_name("SHARE")
       ->default_str("0.015");
+  command->add_flag("--allow-missing", options->allow_missing,
+                    "Cases and counts of BASE that NEW does not have are no finding");
   AddFormatOption(*command, options->format);
   command->callback([options, &context] {
     if (const Status status = Compare(*options, context); !status.ok()) context.Fail(status);

@@ -93,7 +93,10 @@ TEST_F(CompareCommandTest, ErrorsAre2) {
   EXPECT_EQ(Compare({base}).code, 2);
   EXPECT_EQ(Compare({base, "--new", base}).code, 2);
   EXPECT_EQ(Compare({base, base, base}).code, 2);
-  EXPECT_EQ(Compare({base, base, "--look", "third"}).code, 2);
+  const CommandResult look = Compare({base, base, "--look", "third"});
+  EXPECT_EQ(look.code, 2);
+  EXPECT_THAT(look.err, HasSubstr("--look: expected first or second, found \"third\"\n"));
+  EXPECT_EQ(Compare({base, base, "--look", "0"}).code, 2);
   EXPECT_THAT(Compare({}).err, HasSubstr("expected BASE and NEW"));
   const CommandResult no_new = Compare({base, folder_.Path("none")});
   EXPECT_EQ(no_new.code, 2);
@@ -339,11 +342,12 @@ TEST_F(CompareCommandTest, ALargerCountIs1AndNamed) {
       larger.out,
       HasSubstr(fmt::format(
           "\nLARGER draft/a: launches: expected 24 as in BASE, found 25 (+1)\n"
-          "COUNT draft/a: memory_kv: 7, only in BASE\n"
+          "MISSING draft/a: memory_kv: 7, only in BASE\n"
           "COUNT draft/a: memory_x: 7, only in NEW\n"
           "SMALLER draft/a: peak_bytes: expected 4096 as in BASE, found 4095 (-1)\n"
           "  reproduce: draftmark perf compare {} {} --case=draft/a\n1 cases, 1 same, 1 counts "
-          "larger\n",
+          "larger\nMISSING: 1 count of BASE is not in NEW; --allow-missing takes that for "
+          "intended\n",
           base, next)));
   EXPECT_THAT(larger.out, Not(HasSubstr("fresh runs")));
   const CommandResult json_result = Compare({base, next, "--format", "json"});
@@ -375,6 +379,36 @@ TEST_F(CompareCommandTest, ASmallerOrEqualCountIs0) {
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("benchmarks[0].allocations: expected a whole number from 0 to "
                                    "2^53, found 2.5"));
+}
+
+// A counter or a case that is gone may hide any growth: never a silent pass.
+TEST_F(CompareCommandTest, WhatIsGoneIs3UnlessAllowed) {
+  const std::string base = CountedSide(folder_, "base", 100, R"(, "allocations": 3)");
+  const std::string gone = CountedSide(folder_, "gone", 100.01, "");
+  const CommandResult counter = Compare({base, gone});
+  EXPECT_EQ(counter.code, 3) << counter.out;
+  EXPECT_THAT(counter.out, HasSubstr("\nMISSING draft/a: allocations: 3, only in BASE\n"));
+  EXPECT_THAT(counter.out, HasSubstr("\nMISSING: 1 count of BASE is not in NEW; --allow-missing "));
+  EXPECT_EQ(Compare({gone, base}).code, 0);  // one that comes is none
+  const CommandResult allowed = Compare({base, gone, "--allow-missing"});
+  EXPECT_EQ(allowed.code, 0) << allowed.out;
+  EXPECT_THAT(allowed.out, HasSubstr(" --allow-missing --case=draft/a\n"));
+
+  const std::string two = folder_.Path("two");
+  EXPECT_THAT(RealFileSystem().CreateDirectories(two), IsOk());
+  for (int i = 0; i < 10; ++i) {
+    const std::string entries = Entry("draft/a", 100 + 0.03 * i) + "," + Entry("draft/b", 7);
+    EXPECT_THAT(WriteTextFile(fmt::format("{}/{}.json", two, i), Report(entries)), IsOk());
+  }
+  const CommandResult one_case = Compare({two, gone});
+  EXPECT_EQ(one_case.code, 3) << one_case.out;
+  EXPECT_THAT(one_case.out, HasSubstr("\nONLY IN BASE draft/b\n"));
+  const Json json = Json::parse(Compare({two, gone, "--format", "json"}).out);
+  EXPECT_EQ(json["verdict"], "unclear");
+  EXPECT_EQ(json["exit_code"], 3);
+  EXPECT_EQ(json["missing"], Json::parse(R"({"cases": 1, "counts": 0})"));
+  EXPECT_EQ(Compare({two, gone, "--case=draft/a"}).code, 0);
+  EXPECT_EQ(Compare({gone, two}).code, 0);
 }
 
 // 1 goes before 3 and 4 for counts too: six runs are no evidence of times.

@@ -34,6 +34,10 @@ std::string CompareText(const CompareReport& report) {
     text += fmt::format("ONLY IN NEW {}\n", name);
   }
   text += CountsText(report.compared.cases) + "\n";
+  if (report.missing.any()) {
+    text += fmt::format("MISSING: {}; --allow-missing takes that for intended\n",
+                        report.missing.ToString());
+  }
   if (AnySlower(report)) {
     text += fmt::format("slower is confirmed once {0}+{0} fresh runs say so too\n", kConfirmRuns);
   }
@@ -56,6 +60,7 @@ OrderedJson CompareJson(const CompareReport& report) {
   }
   json["only_in_base"] = report.compared.only_base;
   json["only_in_new"] = report.compared.only_next;
+  json["missing"] = {{"cases", report.missing.cases}, {"counts", report.missing.counts}};
   return json;
 }
 

@@ -2,7 +2,8 @@
 //
 // JSON: {schema_version: 1, verdict, exit_code, look, floor, runs: {base, new, base_files,
 // new_files} ("measured" or "assumed"), cases: [...] (case_report.h), only_in_base: [...],
-// only_in_new: [...]}.
+// only_in_new: [...], missing: {cases, counts}}, of which a verdict that would be same or faster is
+// unclear; with --allow-missing both are 0.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_COMPARE_REPORT_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_COMPARE_REPORT_H_
 
@@ -22,7 +23,8 @@ struct CompareReport {
   bool next_assumed = false;
   std::size_t base_files = 0;
   std::size_t next_files = 0;
-  std::string command;  // that compares the same files; --case=NAME is added
+  MissingInNew missing = {};  // none with --allow-missing
+  std::string command;        // that compares the same files; --case=NAME is added
 };
 
 std::string CompareText(const CompareReport& report);

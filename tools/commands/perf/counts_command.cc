@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "conformance/counts/scratch_counts.h"
 #include "src/base/file_system.h"
 #include "src/base/find_in_checkout.h"
+#include "src/base/json.h"
+#include "src/perf/history/result_folders.h"
 #include "src/perf/recorded_counts.h"
 #include "tools/commands/perf/case_report.h"
 
@@ -22,15 +25,18 @@ namespace {
 struct Options {
   std::string recorded;              // empty: of the checkout
   std::string configs;               // likewise
-  std::vector<std::string> results;  // reports of GPUs
-  std::string pattern;               // of accept
+  std::vector<std::string> results;  // reports of GPUs, and folders of them
+  bool complete = false;
+  std::string pattern;  // of accept
   std::string reason;
   OutputFormat format = OutputFormat::kText;
 };
 
 struct Now {
   CountedCases cases;
-  std::vector<std::string> architectures;  // that were looked at
+  std::vector<std::string> architectures;  // of which all cases were counted
+  std::set<std::string> seen;              // of GPUs, whose cases were counted or not
+  std::vector<std::string> without;        // results without a report of Google Benchmark
 };
 
 // `given`, or `relative` of this checkout.
@@ -43,22 +49,45 @@ StatusOr<std::string> Find(const std::string& given, const std::string& relative
   return *found;
 }
 
+// False where it is no report of Google Benchmark, as results of the bundle hold others, too; a file
+// that was named must be one.
+StatusOr<bool> AddReport(const std::string& path, bool named, Now& now) {
+  DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  if (!named) {
+    DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path, {.allow_nonfinite = true}));
+    if (!json.is_object() || !json.contains("benchmarks")) return false;
+  }
+  DM_ASSIGN_OR_RETURN(const CountedCases more, CountsOfReport(text, path));
+  for (const auto& [counted, counts] : more) {
+    if (counted.first.empty()) {
+      return DataLossError(
+          fmt::format("{}: context.gpu: expected a GPU with its architecture, sm_NN", path));
+    }
+    now.seen.insert(counted.first);
+    Counts& most = now.cases[counted];
+    for (const auto& [field, value] : counts) most[field] = std::max(most[field], value);
+  }
+  return true;
+}
+
 StatusOr<Now> CountNow(const Options& options) {
   DM_ASSIGN_OR_RETURN(const std::string configs, Find(options.configs, "golden/configs"));
   Now now;
   DM_ASSIGN_OR_RETURN(now.cases, CountScratch(configs));
   now.architectures = {""};
   for (const std::string& path : options.results) {
-    DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-    DM_ASSIGN_OR_RETURN(const CountedCases more, CountsOfReport(text, path));
-    for (const auto& [counted, counts] : more) {
-      if (counted.first.empty()) {
-        return DataLossError(
-            fmt::format("{}: context.gpu: expected a GPU with its architecture, sm_NN", path));
+    DM_ASSIGN_OR_RETURN(const std::vector<ResultFolder> folders, FindResultFolders(path));
+    bool any = false;
+    for (const ResultFolder& folder : folders) {
+      for (const std::string& report : folder.reports) {
+        DM_ASSIGN_OR_RETURN(const bool read, AddReport(report, report == path, now));
+        any = any || read;
       }
-      Counts& most = now.cases[counted];
-      for (const auto& [field, value] : counts) most[field] = std::max(most[field], value);
     }
+    if (!any) now.without.push_back(path);
+  }
+  if (options.complete) {
+    now.architectures.insert(now.architectures.end(), now.seen.begin(), now.seen.end());
   }
   return now;
 }
@@ -73,7 +102,10 @@ int ExitCodeOf(const std::vector<CountFinding>& findings) {
     return std::any_of(findings.begin(), findings.end(),
                        [&](const CountFinding& finding) { return finding.kind == kind; });
   };
-  if (any(CountFindingKind::kLarger) || any(CountFindingKind::kGone)) return kPerfSlower;
+  if (any(CountFindingKind::kLarger) || any(CountFindingKind::kGone) ||
+      any(CountFindingKind::kMissing)) {
+    return kPerfSlower;
+  }
   return any(CountFindingKind::kNew) ? kPerfNoBaseline : kPerfGood;
 }
 
@@ -87,6 +119,15 @@ std::string FilesText(const Options& options) {
   return flags;
 }
 
+// Recorded cases of a GPU that was measured, without a count now.
+std::vector<CountedCase> UnseenCases(const Now& now, const RecordedCounts& recorded) {
+  std::vector<CountedCase> unseen;
+  for (const auto& [counted, counts] : recorded.cases) {
+    if (now.seen.contains(counted.first) && !now.cases.contains(counted)) unseen.push_back(counted);
+  }
+  return unseen;
+}
+
 // With the same files: without its report a case of a GPU could not be accepted.
 std::string AcceptLine(const Options& options, const CountFinding& finding) {
   return fmt::format("draftmark perf accept {} --reason TEXT{}", ShellWord(finding.counted.second),
@@ -94,11 +135,22 @@ std::string AcceptLine(const Options& options, const CountFinding& finding) {
 }
 
 std::string Reproduce(const Options& options) {
-  return "draftmark perf counts" + FilesText(options);
+  return "draftmark perf counts" + FilesText(options) + (options.complete ? " --complete" : "");
 }
 
 void PrintText(const Options& options, const Now& now, const RecordedCounts& recorded,
                const std::vector<CountFinding>& findings, CommandContext& context) {
+  for (const std::string& path : now.without) {
+    context.out << fmt::format("{}: no report of Google Benchmark, so nothing of a GPU\n", path);
+  }
+  if (!options.complete) {
+    for (const CountedCase& counted : UnseenCases(now, recorded)) {
+      context.out << fmt::format(
+          "UNSEEN {} on {}: it is recorded, and not in these results (with --complete this "
+          "fails)\n",
+          counted.second, counted.first);
+    }
+  }
   const CountedCase* last = nullptr;
   for (const CountFinding& finding : findings) {
     if (last != nullptr && *last != finding.counted) {
@@ -117,7 +169,7 @@ void PrintText(const Options& options, const Now& now, const RecordedCounts& rec
 }
 
 OrderedJson FindingJson(const Options& options, const CountFinding& finding) {
-  static constexpr const char* kNames[] = {"larger", "gone", "new", "smaller"};
+  static constexpr const char* kNames[] = {"larger", "gone", "new", "smaller", "missing"};
   return {{"kind", kNames[static_cast<int>(finding.kind)]},
           {"architecture", finding.counted.first},
           {"case", finding.counted.second},
@@ -151,6 +203,10 @@ Status CompareNow(const Options& options, CommandContext& context) {
                       {"findings", OrderedJson::array()}};
   for (const CountFinding& finding : findings)
     json["findings"].push_back(FindingJson(options, finding));
+  json["unseen"] = OrderedJson::array();
+  for (const CountedCase& counted : UnseenCases(now, *recorded)) {
+    json["unseen"].push_back({{"architecture", counted.first}, {"case", counted.second}});
+  }
   json["reproduce"] = Reproduce(options);
   PrintJson(context.out, json);
   return OkStatus();
@@ -197,8 +253,9 @@ void AddFiles(CLI::App& command, Options& options) {
   command
       .add_option(
           "--results", options.results,
-          "Reports of Google Benchmark from a GPU, for launches, allocations and its memory")
-      ->type_name("FILE...");
+          "Reports of Google Benchmark from a GPU, for launches, allocations and its memory; a "
+          "folder is that of the bundle's `run bench`, of reports, or of such folders")
+      ->type_name("PATH...");
 }
 
 }  // namespace
@@ -209,10 +266,11 @@ void AddCountsCommand(CLI::App& perf, CommandContext& context) {
       "counts", "Compare bytes, allocations and launches with the recorded ones, exactly");
   command->footer(
       "Bytes of each field of BufferSizes and DflashScratch for every known config are counted "
-      "here "
-      "and now, without a\nGPU. Exit codes: 0 nothing is larger; 1 a count is larger, or a case is "
-      "gone; 2 wrong usage or data; 5 no record,\nor none of a case.");
+      "here and now, without a\nGPU. Exit codes: 0 nothing is larger; 1 a count is larger, or a "
+      "case or a count of it is gone; 2 wrong usage or\ndata; 5 no record, or none of a case.");
   AddFiles(*command, *options);
+  command->add_flag("--complete", options->complete,
+                    "The results are to have every case that is recorded of their GPUs");
   AddFormatOption(*command, options->format);
   command->callback([options, &context] {
     if (const Status status = CompareNow(*options, context); !status.ok()) context.Fail(status);

@@ -64,7 +64,7 @@ TEST_F(CountsCommandTest, OneByteMoreIs1AndAccepted) {
   EXPECT_EQ(larger.code, 1);
   EXPECT_THAT(larger.out, HasSubstr(std::string("LARGER ") + kCase +
                                     ": logits: expected 1 as recorded, found "));
-  EXPECT_THAT(larger.out, HasSubstr(std::string("SMALLER ") + kCase + ": was: expected "));
+  EXPECT_THAT(larger.out, HasSubstr(std::string("MISSING ") + kCase + ": was: expected "));
   EXPECT_THAT(larger.out,
               HasSubstr(std::string("\n  accept: draftmark perf accept ") + kCase +
                         " --reason TEXT --recorded " + path_ + " --configs " +
@@ -149,6 +149,49 @@ TEST_F(CountsCommandTest, GpuResults) {
   const CommandResult nameless = run_with(rest + R"("memory_scratch": 1)", "a GPU");
   EXPECT_EQ(nameless.code, 2);
   EXPECT_THAT(nameless.err, HasSubstr("context.gpu: expected"));
+}
+
+// Folders as a night has them: a bundle's with more than benchmarks, one of checks alone.
+TEST_F(CountsCommandTest, FoldersOfResults) {
+  constexpr char kDraft[] = "draft/qwen3-4b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1";
+  const auto report = [&](const std::string& counters) {
+    return R"({"context": {"gpu": "H200 (sm_90, 132)"}, "benchmarks": [{
+    "name" : "x", "label" : ")" + std::string(kDraft) + "\", " + counters + "}]}";
+  };
+  const auto write = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder_.Path(name);
+    ASSERT_THAT(RealFileSystem().CreateDirectories(path.substr(0, path.rfind('/'))), IsOk());
+    ASSERT_THAT(WriteTextFile(path, text), IsOk());
+  };
+  write("night/checks/summary.json", "{}");
+  write("night/bench0/summary.json", "{}");
+  write("night/bench0/bench/draftmark_roofline.json", R"({"works": [], "linear": []})");
+  write("night/bench0/bench/draft_benchmark.json", report(R"("memory_scratch": 218968333)"));
+  const CommandResult larger = Run("counts", {"--results", folder_.Path("night")});
+  EXPECT_EQ(larger.code, 1) << larger.err;
+  EXPECT_THAT(larger.out, HasSubstr(std::string("LARGER ") + kDraft +
+                                    " on sm_90: memory_scratch: expected 218968332"));
+  // A counter that is gone is no smaller one, and other drafts are named.
+  EXPECT_THAT(larger.out, HasSubstr(std::string("MISSING ") + kDraft +
+                                    " on sm_90: launches: expected 6 as recorded, and it is not "
+                                    "counted any more"));
+  EXPECT_THAT(larger.out, HasSubstr("UNSEEN draft/qwen3.8-27b-dspark/gamma=7,ctx=4096,new=7,nb=1 "
+                                    "on sm_90: it is recorded, and not in these results"));
+  write("night/bench0/bench/draft_benchmark.json", report(R"("launches": 6)"));
+  const CommandResult missing = Run("counts", {"--results", folder_.Path("night")});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.out, HasSubstr(": memory_scratch: expected 218968332 as recorded, and it is"));
+  const CommandResult complete = Run("counts", {"--results", folder_.Path("night"), "--complete"});
+  EXPECT_THAT(complete.out, HasSubstr("GONE draft/qwen3.8-27b-dspark/"));
+  EXPECT_THAT(complete.out, HasSubstr(" --complete\n"));
+  const Json json =
+      Json::parse(Run("counts", {"--results", folder_.Path("night"), "--format", "json"}).out);
+  EXPECT_EQ(json["unseen"].size(), 5u);
+  // Checks alone count nothing, which is said.
+  const CommandResult checks = Run("counts", {"--results", folder_.Path("night/checks")});
+  EXPECT_EQ(checks.code, 0) << checks.err;
+  EXPECT_THAT(checks.out, HasSubstr("night/checks: no report of Google Benchmark, so nothing of a"));
+  EXPECT_EQ(Run("counts", {"--results", folder_.Path("none")}).code, 2);
 }
 
 TEST_F(CountsCommandTest, ErrorsAre2AndNoRecordIs5) {

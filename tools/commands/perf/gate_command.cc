@@ -22,6 +22,8 @@ struct Options {
   GateCommands commands;
   std::vector<std::string> cases;
   std::uint64_t seed = 0;
+  bool folder_given = false;
+  bool allow_missing = false;
   std::string database;
   std::string base_commit, next_commit;
   OutputFormat format = OutputFormat::kText;
@@ -31,7 +33,15 @@ std::string CommandOf(const Options& options) {
   std::string command =
       fmt::format("draftmark perf gate --base {} --new {} --seed {}",
                   ShellWord(options.commands.base), ShellWord(options.commands.next), options.seed);
+  // The folder has the reports by then: the same place, and the next name there.
+  if (options.folder_given) {
+    command += " --out " + ShellWord(FreeFolder(options.commands.folder));
+  }
+  if (options.commands.seconds != kGateSeconds) {
+    command += fmt::format(" --timeout {}", options.commands.seconds);
+  }
   if (!options.database.empty()) command += " --db " + ShellWord(options.database);
+  if (options.allow_missing) command += " --allow-missing";
   for (const std::string& name : options.cases) command += " " + ShellWord("--case=" + name);
   return command;
 }
@@ -46,7 +56,8 @@ Status Record(const Options& options, const GateReport& report, CommandContext& 
 }
 
 Status RunIt(Options options, CommandContext& context) {
-  if (options.commands.folder.empty()) {
+  options.folder_given = !options.commands.folder.empty();
+  if (!options.folder_given) {
     options.commands.folder = FreeFolder(fmt::format("perf_gate/{}", options.seed));
   }
   AaBook book;
@@ -63,14 +74,19 @@ Status RunIt(Options options, CommandContext& context) {
     context.exit_code = kPerfNoBaseline;
     return OkStatus();
   }
-  const std::string advisory = book.Advisory(EnvironmentOf(result->context).architecture);
+  const std::string architecture = EnvironmentOf(result->context).architecture;
+  const MissingInNew missing =
+      options.allow_missing ? MissingInNew() : MissingOf(CasesOf(*result), result->only_base);
+  result->verdict = WithMissing(result->verdict, missing);
   const GateReport report{.result = *std::move(result),
                           .base = options.commands.base,
                           .next = options.commands.next,
                           .folder = options.commands.folder,
                           .seed = options.seed,
                           .command = CommandOf(options),
-                          .advisory = advisory};
+                          .note = book.Note(architecture),
+                          .missing = missing,
+                          .advisory = book.Advisory(architecture)};
   // Said before it is recorded: whatever becomes of the history, the runs were made.
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, GateJson(report));
@@ -100,7 +116,9 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
       "{flags} > {out}\". 20 processes in the order A B B A, up to 12\nmore of noisy cases, 12 of "
       "unclear ones and 20 to confirm slower ones; all reports are kept.\n"
       "Exit codes: 0 same or faster; 1 a case is slower, and fresh runs confirm it, or an exact "
-      "count is larger; 2 wrong\nusage, a crash, a hang or wrong data; 3 a case is unclear; 4 a "
+      "count is larger; 2 wrong\nusage, a crash, a hang or wrong data; 3 a case is unclear, or one "
+      "of base or "
+      "a count of it is not in new; 4 a "
       "case is invalid (too noisy, "
       "disturbed, or its benchmark failed); 5 no\nbaseline program, or no case in common. 1 goes "
       "before 4, and 4 before 3.");
@@ -131,6 +149,8 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
   command->add_option("--new-commit", options->next_commit, "For the history");
   CLI::Option* const seed = AddU64Option(*command, "--seed", options->seed,
                                          "of the order of cases in each run (default: random)");
+  command->add_flag("--allow-missing", options->allow_missing,
+                    "Cases and counts of base that new does not have are no finding");
   AddFormatOption(*command, options->format);
   command->callback([options, seed, &context] {
     if (seed->count() == 0) options->seed = std::random_device()();

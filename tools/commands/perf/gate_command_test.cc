@@ -59,7 +59,7 @@ TEST_F(GateCommandTest, SameAndFasterAre0) {
                             Out())));
   EXPECT_THAT(same.out, HasSubstr("\nSAME: 1 cases, 1 same, 20 processes\n"));
   EXPECT_THAT(same.out, HasSubstr("\nreproduce: draftmark perf gate --base 'sh '\\''"));
-  EXPECT_THAT(same.out, EndsWith(" --seed 7\n"));
+  EXPECT_THAT(same.out, EndsWith(" --seed 7 --out " + Out() + ".2\n"));
   EXPECT_THAT(same.err, HasSubstr("first run 9 of new: order seed "));
   const std::string calls = ReadTextFile(script_ + ".calls").value();
   EXPECT_EQ(std::count(calls.begin(), calls.end(), '\n'), 20);
@@ -256,6 +256,19 @@ TEST_F(GateCommandTest, TheDefaultFolderIsAFreshOne) {
   EXPECT_EQ(FreeFolder(folder), folder + ".2");
   EXPECT_THAT(RealFileSystem().CreateDirectories(folder + ".2"), IsOk());
   EXPECT_EQ(FreeFolder(folder), folder + ".3");
+}
+
+TEST_F(GateCommandTest, ACounterThatIsGoneIs3UnlessAllowed) {
+  const std::string counted = "env COUNTERS=', \"launches\": 24' " + Bench(100000);
+  const CommandResult gone = Gate(counted, Bench(100001), {"--timeout", "60"});
+  EXPECT_EQ(gone.code, 3) << gone.out;
+  EXPECT_THAT(gone.out, HasSubstr("\nMISSING draft/a: launches: 24, only in BASE\n"));
+  EXPECT_THAT(gone.out, HasSubstr("\nUNCLEAR: 1 cases, 1 same, 20 processes\n"));
+  EXPECT_THAT(gone.out, EndsWith(fmt::format(" --out {}.2 --timeout 60\n", Out())));
+  Again();
+  const CommandResult allowed = Gate(counted, Bench(100001), {"--allow-missing"});
+  EXPECT_EQ(allowed.code, 0) << allowed.out;
+  EXPECT_THAT(allowed.out, EndsWith(" --allow-missing\n"));
 }
 
 // One that is misspelt must not pass.

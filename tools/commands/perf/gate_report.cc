@@ -27,12 +27,6 @@ std::string Reproduce(const GateReport& report, const GateCase& c) {
   return command + " " + ShellWord("--case=" + c.judged.name);
 }
 
-std::vector<PerfCase> CasesOf(const GateResult& result) {
-  std::vector<PerfCase> cases;
-  for (const GateCase& c : result.cases) cases.push_back(c.judged);
-  return cases;
-}
-
 // Commands hold paths of this machine, and records are published: BASE and NEW stand for those of
 // the two commits, which the record has. Of a case, or of the whole gate.
 std::string PublishedCommand(const GateReport& report, const std::string& name = "") {
@@ -58,9 +52,16 @@ GateVerdict CountVerdict(const GateReport& report, const GateCase& c,
 
 }  // namespace
 
+std::vector<PerfCase> CasesOf(const GateResult& result) {
+  std::vector<PerfCase> cases;
+  for (const GateCase& c : result.cases) cases.push_back(c.judged);
+  return cases;
+}
+
 int GateExitCode(const GateReport& report) {
   if (LargerCounts(CasesOf(report.result)) > 0) return kPerfSlower;
-  return report.advisory.empty() ? PerfExitCodeOf(report.result.verdict) : kPerfGood;
+  if (report.advisory.empty()) return PerfExitCodeOf(report.result.verdict);
+  return report.missing.any() ? kPerfUnclear : kPerfGood;
 }
 
 std::string GateText(const GateReport& report) {
@@ -83,6 +84,11 @@ std::string GateText(const GateReport& report) {
     text += fmt::format("{} disturbed runs were measured again\n", report.result.disturbed);
   }
   if (!report.advisory.empty()) text += "advisory: " + report.advisory + "\n";
+  if (!report.note.empty()) text += "note: " + report.note + "\n";
+  if (report.missing.any()) {
+    text += fmt::format("MISSING: {}; --allow-missing takes that for intended\n",
+                        report.missing.ToString());
+  }
   text += fmt::format("{}: {}, {} processes\n", UpperCase(VerdictName(report.result.verdict)),
                       CountsText(CasesOf(report.result)), report.result.runs);
   return text + fmt::format("reproduce: {}\n", report.command);
@@ -111,6 +117,7 @@ OrderedJson GateJson(const GateReport& report) {
   }
   json["only_in_base"] = report.result.only_base;
   json["only_in_new"] = report.result.only_next;
+  json["missing"] = {{"cases", report.missing.cases}, {"counts", report.missing.counts}};
   json["reproduce"] = report.command;
   return json;
 }

@@ -106,7 +106,7 @@ StatusOr<BenchmarkReport> CommandRunner::Run(const GateRun& run) {
   std::filesystem::remove(out, ignored);  // of an attempt before
   const std::string& command = run.side == GateSide::kBase ? commands_.base : commands_.next;
   const std::string name = fmt::format("{} run {} of {}{}", GateStageName(run.stage), run.number,
-                                       GateSideName(run.side), run.attempt > 0 ? ", again" : "");
+                                       NameOf(run.side), run.attempt > 0 ? ", again" : "");
   progress_ << fmt::format("{}: order seed {}", name, run.seed)
             << (run.cases.empty() ? "" : fmt::format(", {} cases", run.cases.size())) << std::endl;
   DM_ASSIGN_OR_RETURN(
@@ -119,7 +119,7 @@ StatusOr<BenchmarkReport> CommandRunner::Run(const GateRun& run) {
   const std::string end = fmt::format("exit code {}{}", child.exit_code, Words(child.output));
   if (run.side == GateSide::kBase &&
       (child.exit_code == kNoProgram || child.exit_code == kCannotExecute)) {
-    return NotFoundError(fmt::format("no baseline: {}: {}", name, end));
+    return NotFoundError(fmt::format("no {}: {}: {}", commands_.missing, name, end));
   }
   const StatusOr<std::string> text = ReadTextFile(out);
   if (!text.ok() || text->empty()) {

@@ -24,11 +24,15 @@
 
 namespace draftmark {
 
+inline constexpr double kGateSeconds = 1800;
+
 struct GateCommands {
   std::string base;
   std::string next;
-  std::string folder;     // without the reports of earlier gates
-  double seconds = 1800;  // after which a process is killed
+  std::string folder;             // without the reports of earlier gates
+  double seconds = kGateSeconds;  // after which a process is killed
+  GateNames names = {};
+  std::string missing = "baseline";  // what is not there without base's program
 };
 
 class CommandRunner final : public GateRunner {
@@ -49,6 +53,10 @@ class CommandRunner final : public GateRunner {
   double AaSpread(const std::string& name) override;
 
  private:
+  const std::string& NameOf(GateSide side) const {
+    return side == GateSide::kBase ? commands_.names.base : commands_.names.next;
+  }
+
   GateCommands commands_;
   std::ostream& progress_;
   const AaBook* book_ = nullptr;
