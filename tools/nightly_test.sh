@@ -33,7 +33,9 @@ case "\$1 \$2" in
     exit \${JUDGE:-0} ;;
   'perf counts') exit \${COUNTS:-0} ;;
   'perf aa') exit \${AA:-0} ;;
-  'perf nightly') exit \${NIGHTLY:-0} ;;
+  'perf nightly')
+    [ \${NIGHTLY:-0} != 1 ] || echo "SLOWER draft/a: ratio 1.03"
+    exit \${NIGHTLY:-0} ;;
   'dashboard --db') exit \${DASHBOARD:-0} ;;
   *) echo "unknown: \$*" >&2; exit 99 ;;
 esac
@@ -82,7 +84,7 @@ called 'bench 4'
 called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/1.4.json'
 called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --session nightly-2026-11-30 --number 4 BASE/good.db.nightly/2026-11-30/bench/2.4.json'
 called 'draftmark history import --db BASE/good.db --night 2026-11-30 --commit 0123456789abcdef --time T BASE/good.db.nightly/2026-11-30/verify/report.json'
-called 'draftmark perf counts'
+called 'draftmark perf counts --results BASE/good.db.nightly/2026-11-30/bench'
 called "draftmark perf nightly --db BASE/good.db --night 2026-11-30 --out BASE/good.db.nightly/2026-11-30/again --again 'BASE/a checkout/bin/benchmarks/draft_benchmark' --again 'BASE/a checkout/bin/benchmarks/operations_benchmark' --suite=compact"
 called 'draftmark dashboard --db BASE/good.db --out BASE/good.db.dashboard'
 [ "$(grep -c '^bench' "$calls")" = 5 ] || fail "not five runs"
@@ -114,6 +116,7 @@ night_with() {
 findings 1 'conformance FAILED, benchmarks ok, record ok, gate ok' VERIFY=1 JUDGE=1
 grep -q '^  FAIL kernels/gpu_test Norm.Small: off by one$' "$base/out" || fail "a failed case is not named: $(cat "$base/out")"
 findings 1 'gate FAILED' NIGHTLY=1
+grep -q '^  SLOWER draft/a: ratio 1.03$' "$base/out" || fail "a slower case is not named: $(cat "$base/out")"
 findings 1 'gate FAILED' COUNTS=1
 findings 3 'gate unclear' NIGHTLY=3
 findings 4 'gate invalid' NIGHTLY=4
@@ -191,6 +194,7 @@ not_called 'git pull'
 not_called bench
 not_called 'draftmark verify'
 called 'draftmark history import --db BASE/bundle.db --night 2026-11-30 BASE/h200 results'
+called 'draftmark perf counts --results BASE/h200 results'
 called 'draftmark perf nightly --db BASE/bundle.db --night 2026-11-30'
 
 # Their conformance is judged as that of a checkout is, and the rest goes on.
@@ -215,6 +219,26 @@ grep -q '^  BROKEN kernels/gpu_test: crashed$' "$base/out" || fail "a program th
 of_results 0 'conformance not run, record ok, gate ok, dashboard ok; exit code 0' JUDGE=3
 night "$base/bundle.db" --results "$base/h200 results" --results "$base/bench"
 expect 0 'conformance not run, .*exit code 0'
+
+# What is slower there is looked at a second time by fresh results: the lines that do it are printed, and work.
+rm -rf "$base/bundle.db.nightly"
+mkdir -p "$base/again1"
+export NIGHTLY=3
+night "$base/bundle.db" --results "$base/h200 results" --commit fedcba98 --config nocuda
+unset NIGHTLY
+expect 3 'gate unclear, dashboard ok; exit code 3'
+called 'draftmark history import --db BASE/bundle.db --night 2026-11-30 --commit fedcba98 BASE/h200 results'
+grep -q 'draftmark-gpu/run bench --only _benchmark --out again$run; done$' "$base/out" ||
+  fail "no line that measures again: $(cat "$base/out")"
+line=$(sed -n "s|^ *\(tools/nightly .*\) --again-results again1 .*|\1 --again-results '$base/again1'|p" "$base/out")
+[ -n "$line" ] || fail "no line for a second look: $(cat "$base/out")"
+: >"$calls"
+(cd "$root" && PATH="$base/fakes:$PATH" sh -c "$line") >"$base/out" 2>"$base/err"
+code=$?
+expect 0 'conformance ok, record ok, gate ok, dashboard ok; exit code 0'
+called 'draftmark perf nightly --db BASE/bundle.db --night 2026-11-30 --again-reports BASE/again1'
+called 'draftmark dashboard --db BASE/bundle.db --out BASE/bundle.db.dashboard'
+not_called 'history judge' # done before
 
 # Programs of one's own instead of the checkout's.
 night "$base/own.db" --bench "'$root/bin/benchmarks/draft_benchmark' --x" --bench "'$root/bin/benchmarks/draft_benchmark' --y" --runs 1
@@ -258,6 +282,9 @@ usage --db "$base/u.db" --aa some
 usage --db "$base/u.db" --aa 1 --results "$base/bench"
 usage --db "$base/u.db" --night yesterday
 usage --db "$base/u.db" --results "$base/none"
+usage --db "$base/u.db" --results "$base/bench" --again-results "$base/none"
+usage --db "$base/u.db" --again-results "$base/bench"
+usage --db "$base/u.db" --commit fedcba98
 usage --db "$base/u.db" --what
 usage --db "$base/u.db" --bench 'one
 two'

@@ -78,6 +78,8 @@ inline constexpr char kOtherProcesses[] = "other_processes";
 
 // Of a report's context: FLOPs per second of a large BF16 product by cuBLASLt in the same process.
 inline constexpr char kGemmContext[] = "gemm_flops_per_second";
+// Bytes per second of a copy on the device. Both are the sentinels that cancel a machine's drift.
+inline constexpr char kCopyContext[] = "copy_bytes_per_second";
 
 // In the environment of each program that the gate starts: a decimal number, another for each run.
 // A program that knows it runs its benchmarks in the order that ShuffledOrder (run_order.h) gives

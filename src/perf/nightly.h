@@ -60,6 +60,7 @@ struct NightlyCase {
   std::vector<LevelChangeAt> changes = {};     // of all nights, tonight's included
   double scale = 1;                            // seconds of a value over tonight's sentinel
   bool over_sentinel = false;                  // `seconds` is
+  std::string sentinel = "none";               // what that is, for reports: copy, gemm
 };
 
 NightlyCase JudgeCaseNight(const CaseNights& before, const Sentinel& sentinel,

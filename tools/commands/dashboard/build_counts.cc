@@ -31,6 +31,13 @@ Status AddBuildCounts(const std::string& configs, const std::string& recorded,
   std::erase_if(data.counts, [&](const DashboardCount& count) {
     return now.contains({count.architecture, count.case_id});
   });
+  // Of a GPU's counts the history knows their least value only, and the record what was accepted.
+  for (DashboardCount& count : data.counts) {
+    const auto known = record.cases.find({count.architecture, count.case_id});
+    if (known == record.cases.end()) continue;
+    const auto value = known->second.find(count.field);
+    if (value != known->second.end()) count.recorded = value->second;
+  }
   for (const auto& [counted, counts] : now) {
     for (const auto& [field, value] : counts) {
       data.counts.push_back({.architecture = counted.first,

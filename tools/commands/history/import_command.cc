@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,6 +74,27 @@ OrderedJson ImportJson(const std::vector<ImportedRun>& imported, const std::stri
   return json;
 }
 
+// A night is what a run counts for, whatever its clock says; but a clock that is off should be known.
+std::vector<std::string> ClockProblems(const std::vector<RunRecord>& runs, const Clock& clock) {
+  constexpr std::int64_t kDaySeconds = 86400;
+  const std::int64_t today =
+      std::chrono::sys_days(clock.Today()).time_since_epoch().count();
+  std::vector<std::string> problems;
+  for (const RunRecord& run : runs) {
+    const std::int64_t day = run.time / kDaySeconds;
+    const std::int64_t night = DayOfNight(run.night).value_or(day);
+    if (std::abs(day - night) > 1) {
+      problems.push_back(fmt::format(
+          "{}: its time {} is not of the night {} that it counts for: a clock may be wrong",
+          run.source, FormatUtc(run.time), run.night));
+    } else if (day > today + 1) {
+      problems.push_back(fmt::format("{}: its time {} lies in the future: a clock may be wrong",
+                                     run.source, FormatUtc(run.time)));
+    }
+  }
+  return problems;
+}
+
 Status Import(ImportOptions options, CommandContext& context) {
   if (!options.time.empty()) {
     DM_ASSIGN_OR_RETURN(options.facts.time, TimeOption("--time", options.time));
@@ -89,6 +113,7 @@ Status Import(ImportOptions options, CommandContext& context) {
     return InvalidArgumentError(
         fmt::format("--number: {} runs were given, and no two have the same number", runs.size()));
   }
+  Warn(ClockProblems(runs, context.clock), context);
   DM_ASSIGN_OR_RETURN(History history, OpenHistory(options.database, context));
   std::vector<ImportedRun> imported;
   for (RunRecord& run : runs) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,11 +12,11 @@
 
 #include "conformance/counts/scratch_counts.h"
 #include "src/base/file_system.h"
-#include "src/base/find_in_checkout.h"
 #include "src/base/json.h"
 #include "src/perf/history/result_folders.h"
 #include "src/perf/recorded_counts.h"
 #include "tools/commands/perf/case_report.h"
+#include "tools/commands/perf/recorded_file.h"
 
 namespace draftmark {
 namespace {
@@ -38,16 +37,6 @@ struct Now {
   std::set<std::string> seen;              // of GPUs, whose cases were counted or not
   std::vector<std::string> without;        // results without a report of Google Benchmark
 };
-
-// `given`, or `relative` of this checkout.
-StatusOr<std::string> Find(const std::string& given, const std::string& relative) {
-  if (!given.empty()) return given;
-  const std::optional<std::string> found = FindInCheckout(relative, [](const std::string& path) {
-    return RealFileSystem().IsFile(path) || RealFileSystem().IsDirectory(path);
-  });
-  if (!found) return NotFoundError(fmt::format("{}: not found; run in a checkout", relative));
-  return *found;
-}
 
 // False where it is no report of Google Benchmark, as results of the bundle hold others, too; a file
 // that was named must be one.
@@ -71,7 +60,7 @@ StatusOr<bool> AddReport(const std::string& path, bool named, Now& now) {
 }
 
 StatusOr<Now> CountNow(const Options& options) {
-  DM_ASSIGN_OR_RETURN(const std::string configs, Find(options.configs, "golden/configs"));
+  DM_ASSIGN_OR_RETURN(const std::string configs, FileOfCheckout(options.configs, "golden/configs"));
   Now now;
   DM_ASSIGN_OR_RETURN(now.cases, CountScratch(configs));
   now.architectures = {""};
@@ -90,11 +79,6 @@ StatusOr<Now> CountNow(const Options& options) {
     now.architectures.insert(now.architectures.end(), now.seen.begin(), now.seen.end());
   }
   return now;
-}
-
-StatusOr<RecordedCounts> ReadRecorded(const std::string& path) {
-  DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  return ParseRecordedCounts(text, path);
 }
 
 int ExitCodeOf(const std::vector<CountFinding>& findings) {
@@ -182,9 +166,9 @@ OrderedJson FindingJson(const Options& options, const CountFinding& finding) {
 
 Status CompareNow(const Options& options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const Now now, CountNow(options));
-  const StatusOr<std::string> path = Find(options.recorded, "benchmarks/recorded/counts.json");
+  const StatusOr<std::string> path = FileOfCheckout(options.recorded, kRecordedCounts);
   const StatusOr<RecordedCounts> recorded =
-      path.ok() ? ReadRecorded(*path) : StatusOr<RecordedCounts>(path.status());
+      path.ok() ? ReadRecordedCounts(*path) : StatusOr<RecordedCounts>(path.status());
   if (!recorded.ok()) {
     if (recorded.status().code() != StatusCode::kNotFound) return recorded.status();
     context.Fail(recorded.status().Annotated("no baseline"));
@@ -218,10 +202,10 @@ Status Accept(const Options& options, CommandContext& context) {
   }
   DM_ASSIGN_OR_RETURN(const Now now, CountNow(options));
   DM_ASSIGN_OR_RETURN(const std::string path,
-                      Find(options.recorded, "benchmarks/recorded/counts.json"));
+                      FileOfCheckout(options.recorded, kRecordedCounts));
   RecordedCounts recorded;
   if (RealFileSystem().IsFile(path)) {
-    DM_ASSIGN_OR_RETURN(recorded, ReadRecorded(path));
+    DM_ASSIGN_OR_RETURN(recorded, ReadRecordedCounts(path));
   }
   const std::chrono::year_month_day today = context.clock.Today();
   const std::string date =

@@ -13,12 +13,14 @@
 #include "src/base/file_system.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
+#include "src/perf/history/import_bundle.h"
 #include "src/perf/history/import_google_benchmark.h"
 #include "src/perf/history/utc_time.h"
 #include "tools/commands/perf/case_report.h"
-#include "tools/commands/perf/compare_files.h"
 #include "tools/commands/perf/gate_runner.h"
+#include "tools/commands/perf/night_counts.h"
 #include "tools/commands/perf/nightly_report.h"
+#include "tools/commands/perf/recorded_file.h"
 
 namespace draftmark {
 namespace {
@@ -37,6 +39,8 @@ struct Options {
   double seconds = 1800;
   bool no_sentinel = false;
   bool no_record = false;
+  bool allow_missing = false;
+  std::string recorded;  // empty: of the checkout
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -63,16 +67,18 @@ StatusOr<std::vector<RunRecord>> Measure(const Options& options,
   return runs;
 }
 
+// What was measured elsewhere: reports, folders of them, or the bundle's results.
 StatusOr<std::vector<RunRecord>> ReadReports(const std::vector<std::string>& paths,
                                              const ImportFacts& facts) {
-  const StatusOr<std::vector<std::string>> files = FindRunFiles(paths);
-  if (!files.ok())
-    return InvalidArgumentError("--again-reports: " + std::string(files.status().message()));
   std::vector<RunRecord> runs;
-  for (const std::string& file : *files) {
-    DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
-    DM_ASSIGN_OR_RETURN(RunRecord run, ImportGoogleBenchmark(text, file, facts));
-    runs.push_back(std::move(run));
+  for (const std::string& path : paths) {
+    StatusOr<std::vector<RunRecord>> found = ImportPath(path, facts);
+    if (!found.ok()) {
+      return InvalidArgumentError("--again-reports: " + std::string(found.status().message()));
+    }
+    for (RunRecord& run : *found) {
+      if (!run.points.empty()) runs.push_back(std::move(run));
+    }
   }
   return runs;
 }
@@ -82,8 +88,14 @@ bool Wanted(const Options& options, const std::string& case_id) {
          std::find(options.cases.begin(), options.cases.end(), case_id) != options.cases.end();
 }
 
+const Sentinel& SentinelNamed(const EnvironmentNights& nights, const std::string& name) {
+  static const Sentinel kNone;
+  return name == "copy" ? nights.copy : name == "gemm" ? nights.gemm : kNone;
+}
+
 EnvironmentReport JudgeEnvironment(const Options& options, Day night, EnvironmentNights nights) {
   EnvironmentReport report{.nights = std::move(nights), .cases = {}};
+  report.time = report.nights.tonight.newest();
   for (const auto& [key, found] : report.nights.tonight.cases()) {
     if (!Wanted(options, key.first)) continue;
     Tonight tonight = found;
@@ -91,7 +103,19 @@ EnvironmentReport JudgeEnvironment(const Options& options, Day night, Environmen
     CaseNights before = report.nights.before[key];
     before.case_id = key.first;
     before.schema = key.second;
-    report.cases.push_back(JudgeCaseNight(before, report.nights.sentinel, tonight));
+    const std::string sentinel = report.nights.SentinelOf(key);
+    report.cases.push_back(JudgeCaseNight(before, SentinelNamed(report.nights, sentinel), tonight));
+    report.cases.back().sentinel = sentinel;
+  }
+  if (options.allow_missing) return report;
+  for (const CaseKey& key : report.nights.GoneIn(night)) {
+    if (!Wanted(options, key.first)) continue;
+    report.cases.push_back(
+        {.case_id = key.first,
+         .schema = key.second,
+         .reason = fmt::format("it was measured in the last {} nights, and not tonight (with "
+                               "--allow-missing that is intended)",
+                               kSteadyNights)});
   }
   return report;
 }
@@ -111,7 +135,30 @@ Status CheckCases(const Options& options, const NightlyReport& report) {
   return OkStatus();
 }
 
-bool AnySlower(const NightlyReport& report) { return NightlyVerdict(report) == Verdict::kSlower; }
+// In time: counts are exact, and nothing of them is to be confirmed.
+bool AnySlower(const NightlyReport& report) {
+  return std::any_of(
+      report.environments.begin(), report.environments.end(),
+      [](const EnvironmentReport& one) { return NightlyVerdict(one.cases) == Verdict::kSlower; });
+}
+
+Status JudgeCounts(const Options& options, HistoryReader& reader, Day night,
+                   NightlyReport& report) {
+  RecordedCounts recorded;
+  if (const StatusOr<std::string> path = FileOfCheckout(options.recorded, kRecordedCounts);
+      path.ok()) {
+    DM_ASSIGN_OR_RETURN(recorded, ReadRecordedCounts(*path));
+  }
+  for (EnvironmentReport& environment : report.environments) {
+    DM_ASSIGN_OR_RETURN(environment.counts,
+                        CompareNightCounts(reader, environment.nights, night, recorded));
+    std::erase_if(environment.counts, [&](const NightCount& count) {
+      return !Wanted(options, count.key.first) ||
+             (options.allow_missing && count.change == CountChangeKind::kMissing);
+    });
+  }
+  return OkStatus();
+}
 
 // Alarms stay only where fresh runs of the same machine agree.
 Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& report,
@@ -131,14 +178,37 @@ Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& 
     for (const RunRecord& run : fresh) {
       if (run.environment == environment.nights.environment) runs.Add(run);
     }
-    const double sentinel = environment.nights.sentinel.empty() ? 0 : runs.sentinel();
+    // Another word on the same night, which must be the newer one.
+    if (!fresh.empty()) environment.time = std::max(environment.time + 1, runs.newest());
     for (NightlyCase& c : environment.cases) {
       const auto found = runs.cases().find({c.case_id, c.schema});
       const std::vector<double> values =
           found == runs.cases().end() ? std::vector<double>() : found->second.runs;
       const bool was_slower = c.verdict == Verdict::kSlower;
-      ConfirmCaseNight(values, sentinel, c);
-      if (was_slower && fresh.empty()) c.reason = "slower, not confirmed: no fresh runs (--again)";
+      ConfirmCaseNight(values, c.sentinel == "gemm" ? runs.gemm() : runs.copy(), c);
+      if (!was_slower || !fresh.empty()) continue;
+      c.reason = std::string(kUnconfirmed) + ": no fresh runs (--again)";
+      report.unconfirmed = true;
+    }
+  }
+  return OkStatus();
+}
+
+// The newest verdict is the one with the latest time. Where a clock went back, that of this night must
+// still be newer than those of the nights before it.
+Status OrderByNight(HistoryReader& reader, NightlyReport& report, CommandContext& context) {
+  DM_ASSIGN_OR_RETURN(const std::vector<GateRow> gates, reader.Gates());
+  for (EnvironmentReport& environment : report.environments) {
+    for (const GateRow& gate : gates) {
+      if (gate.mode != "nightly" || gate.environment != environment.nights.id ||
+          gate.night >= report.night || gate.time < environment.time) {
+        continue;
+      }
+      context.err << fmt::format(
+          "draftmark: warning: night {}: its runs say {}, and the verdicts of night {} are of {}: a "
+          "clock went back; the order of the nights counts\n",
+          report.night, FormatUtc(environment.time), gate.night, FormatUtc(gate.time));
+      environment.time = gate.time + 1;
     }
   }
   return OkStatus();
@@ -197,9 +267,11 @@ Status JudgeIt(Options options, CommandContext& context) {
     report.environments.push_back(JudgeEnvironment(options, night, std::move(nights)));
   }
   DM_RETURN_IF_ERROR(CheckCases(options, report));
+  DM_RETURN_IF_ERROR(JudgeCounts(options, reader, night, report));
   ImportFacts again = facts;
   if (again.commit.empty()) again.commit = report.environments[0].nights.tonight.commit();
   DM_RETURN_IF_ERROR(Confirm(options, again, report, context));
+  DM_RETURN_IF_ERROR(OrderByNight(reader, report, context));
   // Said before it is recorded, as by the gate.
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, NightlyJson(report));
@@ -253,8 +325,9 @@ void AddOptions(CLI::App& command, Options& options) {
           ->type_name("CMD");
   command
       .add_option("--again-reports", options.again_paths,
-                  "Reports of such fresh runs that were made elsewhere")
-      ->type_name("FILE...")
+                  "Such fresh runs that were made elsewhere: reports, folders of them, or results "
+                  "of the bundle's `run bench`")
+      ->type_name("PATH...")
       ->excludes(again);
   command.add_option("--commit", options.commit, "What was measured, where reports do not say it");
   command
@@ -264,7 +337,14 @@ void AddOptions(CLI::App& command, Options& options) {
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
   command.add_flag("--no-sentinel", options.no_sentinel,
-                   "Times as they are, not over the time of a copy in the same night");
+                   "Times as they are, not over the time of a copy, or a GEMM, in the same night");
+  command
+      .add_option("--recorded", options.recorded,
+                  "Counts that may be as large (default: benchmarks/recorded/counts.json of the "
+                  "checkout)")
+      ->type_name("FILE");
+  command.add_flag("--allow-missing", options.allow_missing,
+                   "Cases and counts that earlier nights have and this one does not are no finding");
   command.add_flag("--no-record", options.no_record, "Adds no verdict to the history");
   AddFormatOption(command, options.format);
 }
@@ -277,11 +357,12 @@ void AddNightlyCommand(CLI::App& perf, CommandContext& context) {
       perf.add_subcommand("nightly", "Judge a night of the history by the nights before it");
   command->footer(
       "A case is slower if the median of its runs is further above the median of the last 30 "
-      "nights than 4 x 1.4826 x\nMAD and 1.5 %, and fresh runs of the same night say so too. "
-      "Changes of level are told beside. Exit codes: 0 same or\nfaster; 1 a case is slower; 2 "
-      "wrong "
-      "usage or data; 3 a case is unclear (slower, not confirmed); 4 a case is invalid;\n5 no "
-      "case has 10 nights before this one. 1 goes before 4, and 4 before 3.");
+      "nights than 4 x 1.4826 x\nMAD and 1.5 %, and fresh runs of the same night say so too. Exact "
+      "counts may not be larger than in the night\nbefore, unless that is recorded (perf accept). "
+      "Changes of level are told beside. Exit codes: 0 same or faster; 1 a\ncase is slower, or a "
+      "count larger; 2 wrong usage or data; 3 a case is unclear (slower, not confirmed), or one\n"
+      "or a count of it is missing; 4 a case is invalid; 5 no case has 10 nights before this one. "
+      "1 goes before 4, and 4\nbefore 3.");
   AddOptions(*command, *options);
   command->callback([options, &context] {
     if (const Status status = Nightly(*options, context); !status.ok()) context.Fail(status);

@@ -71,7 +71,7 @@ OrderedJson CaseJson(const NightlyCase& c) {
   OrderedJson json = {
       {"name", c.case_id},        {"schema", c.schema},         {"verdict", VerdictName(c.verdict)},
       {"reason", c.reason},       {"baseline", !c.no_baseline}, {"seconds", c.seconds},
-      {"nights", c.judged.nights}};
+      {"nights", c.judged.nights}, {"sentinel", c.sentinel}};
   if (c.judged.baseline > 0) {
     json["baseline_s"] = c.judged.baseline;
     json["ratio"] = c.judged.ratio;
@@ -86,6 +86,63 @@ OrderedJson CaseJson(const NightlyCase& c) {
                                {"step", change.step}});
   }
   return json;
+}
+
+OrderedJson CountJson(const NightCount& count) {
+  OrderedJson json = {{"name", count.key.first},
+                      {"counter", count.counter},
+                      {"night", count.night},
+                      {"expected", count.before}};
+  if (count.change != CountChangeKind::kMissing) json["found"] = count.found;
+  static constexpr const char* kChanges[] = {"same", "larger", "smaller", "missing"};
+  json["change"] = kChanges[static_cast<int>(count.change)];
+  return json;
+}
+
+// Also of a count that is the same: the newest verdict is what a dashboard shows.
+GateVerdict CountRecord(const NightlyReport& report, const EnvironmentReport& environment,
+                        const NightCount& count) {
+  GateVerdict verdict{.case_id = count.key.first,
+                      .schema = count.key.second,
+                      .metric = count.counter,
+                      .old_count = count.before,
+                      .reproduce = Reproduce(report, environment, nullptr)};
+  if (count.change != CountChangeKind::kMissing) verdict.new_count = count.found;
+  switch (count.change) {
+    case CountChangeKind::kLarger:
+      verdict.verdict = VerdictName(Verdict::kSlower);
+      break;
+    case CountChangeKind::kSmaller:
+      verdict.verdict = VerdictName(Verdict::kFaster);
+      break;
+    case CountChangeKind::kSame:
+      verdict.verdict = VerdictName(Verdict::kSame);
+      break;
+    case CountChangeKind::kMissing:
+      verdict.verdict = VerdictName(Verdict::kUnclear);
+      verdict.reason = "it is not counted any more";
+      break;
+  }
+  return verdict;
+}
+
+std::string SentinelText(const EnvironmentReport& environment) {
+  const auto over = [&](const char* sentinel) {
+    return std::count_if(environment.cases.begin(), environment.cases.end(),
+                         [&](const NightlyCase& c) { return c.sentinel == sentinel; });
+  };
+  const auto gemm = over("gemm");
+  if (gemm == 0) return over("copy") > 0 ? "over the copy time of each night" : "no sentinel";
+  return fmt::format("over the copy time of each night, {} cases over the time of its GEMM", gemm);
+}
+
+// How a slower case that nobody measured again is looked at a second time.
+std::string SecondLook(const NightlyReport& report, const EnvironmentReport& environment) {
+  return fmt::format(
+      "second look: run the benchmarks again there, {} processes or more, as `draftmark-gpu/run "
+      "bench --only _benchmark --out again1` to again{}, then\n  {} --again-reports again1 ... "
+      "again{}\n",
+      kFewestNightRuns, kNightRuns, Reproduce(report, environment, nullptr), kNightRuns);
 }
 
 GateVerdict VerdictRecord(const NightlyReport& report, const EnvironmentReport& environment,
@@ -120,18 +177,33 @@ Verdict NightlyVerdict(const std::vector<NightlyCase>& cases) {
   return VerdictOf(judged);
 }
 
+bool EnvironmentReport::AnyLarger() const {
+  return std::any_of(counts.begin(), counts.end(), [](const NightCount& count) {
+    return count.change == CountChangeKind::kLarger;
+  });
+}
+bool EnvironmentReport::AnyMissing() const {
+  return std::any_of(counts.begin(), counts.end(), [](const NightCount& count) {
+    return count.change == CountChangeKind::kMissing;
+  });
+}
+
 Verdict NightlyVerdict(const NightlyReport& report) {
   std::vector<NightlyCase> all;
+  MissingInNew missing;
   for (const EnvironmentReport& environment : report.environments) {
     all.insert(all.end(), environment.cases.begin(), environment.cases.end());
+    if (environment.AnyLarger()) return Verdict::kSlower;
+    if (environment.AnyMissing()) ++missing.counts;
   }
-  return NightlyVerdict(all);
+  return WithMissing(NightlyVerdict(all), missing);
 }
 
 int NightlyExitCode(const NightlyReport& report) {
   const bool any =
       std::any_of(report.environments.begin(), report.environments.end(), [](const auto& e) {
-        return std::any_of(e.cases.begin(), e.cases.end(),
+        return e.AnyLarger() || e.AnyMissing() ||
+               std::any_of(e.cases.begin(), e.cases.end(),
                            [](const NightlyCase& c) { return !c.no_baseline; });
       });
   return any ? PerfExitCodeOf(NightlyVerdict(report)) : kPerfNoBaseline;
@@ -144,15 +216,29 @@ std::string NightlyText(const NightlyReport& report) {
     text += fmt::format(
         "{}, night {}, commit {}: {}\n", NameOf(environment.nights.environment), report.night,
         environment.nights.tonight.commit().substr(0, 10),
-        environment.nights.sentinel.empty() ? "no sentinel" : "over the copy time of each night");
+        SentinelText(environment));
     for (const NightlyCase& c : environment.cases) {
       text += CaseLines(report, environment, c);
       ++counts[c.no_baseline ? "without a baseline" : std::string(VerdictName(c.verdict))];
     }
+    for (const NightCount& count : environment.counts) {
+      if (count.change == CountChangeKind::kSame) continue;
+      text += count.ToString() + "\n";
+      if (count.change == CountChangeKind::kSmaller) continue;
+      text += fmt::format("  reproduce: {}\n", Reproduce(report, environment, nullptr));
+      ++counts[count.change == CountChangeKind::kLarger ? "counts larger" : "counts missing"];
+    }
+    const bool open =
+        report.unconfirmed &&
+        std::any_of(environment.cases.begin(), environment.cases.end(), [](const NightlyCase& c) {
+          return c.verdict == Verdict::kUnclear && c.reason.starts_with(kUnconfirmed);
+        });
+    if (open) text += SecondLook(report, environment);
   }
   std::string summary;
   for (const char* const word :
-       {"slower", "invalid", "unclear", "faster", "same", "without a baseline"}) {
+       {"slower", "invalid", "unclear", "faster", "same", "without a baseline", "counts larger",
+        "counts missing"}) {
     if (counts[word] > 0) summary += fmt::format(", {} {}", counts[word], word);
   }
   return text + fmt::format("{}{}\n",
@@ -172,13 +258,17 @@ OrderedJson NightlyJson(const NightlyReport& report) {
     OrderedJson one = {{"architecture", environment.nights.environment.architecture},
                        {"gpu", environment.nights.environment.gpu},
                        {"driver", environment.nights.environment.driver},
-                       {"sentinel", environment.nights.sentinel.empty() ? "none" : "copy"},
+                       {"sentinel", environment.nights.copy.empty() ? "none" : "copy"},
                        {"commit", environment.nights.tonight.commit()},
                        {"cases", OrderedJson::array()}};
     for (const NightlyCase& c : environment.cases) {
       OrderedJson judged = CaseJson(c);
       judged["reproduce"] = Reproduce(report, environment, &c);
       one["cases"].push_back(std::move(judged));
+    }
+    one["counts"] = OrderedJson::array();
+    for (const NightCount& count : environment.counts) {
+      if (count.change != CountChangeKind::kSame) one["counts"].push_back(CountJson(count));
     }
     json["environments"].push_back(std::move(one));
   }
@@ -195,15 +285,15 @@ GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& e
       .environments = {},
       .with_sentinel = report.with_sentinel};
   GateRecord record{
-      .time = environment.nights.tonight.newest(),
+      .time = environment.time,
       .night = report.night,
       .mode = "nightly",
       .environment = environment.nights.environment,
       .next_commit = environment.nights.tonight.commit(),
-      .verdict = std::string(VerdictName(NightlyVerdict(environment.cases))),
+      .verdict = std::string(VerdictName(NightlyVerdict(alone))),
       .exit_code = NightlyExitCode(alone),
       .command = Reproduce(published, environment, nullptr),
-      .context = {{"sentinel", environment.nights.sentinel.empty() ? "none" : "copy"}},
+      .context = {{"sentinel", environment.nights.copy.empty() ? "none" : "copy"}},
       .next_runs = environment.nights.run_ids};
   for (const NightlyCase& c : environment.cases) {
     record.verdicts.push_back(VerdictRecord(published, environment, c));
@@ -214,6 +304,9 @@ GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& e
                                       .before = change.before,
                                       .after = change.after});
     }
+  }
+  for (const NightCount& count : environment.counts) {
+    record.verdicts.push_back(CountRecord(published, environment, count));
   }
   return record;
 }
