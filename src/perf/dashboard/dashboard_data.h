@@ -46,7 +46,10 @@ struct DashboardRun {
 
 struct DashboardPoint {
   std::size_t run = 0;
-  double value = 0;
+  double value = 0;  // as it was measured
+  // The same over the sentinel of its night, times the median of all nights' sentinels, so that it
+  // stays a time; 0: not known.
+  double steady = 0;
 };
 
 // Nights without a change of level between them, and what may be seen of them by noise alone.

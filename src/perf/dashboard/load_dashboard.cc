@@ -15,6 +15,7 @@ StatusOr<DashboardData> LoadDashboard(HistoryReader& reader, const LoadOptions& 
   state.data.now = options.now;
   DM_RETURN_IF_ERROR(LoadTestbeds(state));
   DM_RETURN_IF_ERROR(LoadRuns(state));
+  DM_RETURN_IF_ERROR(LoadSentinels(state));
   DM_RETURN_IF_ERROR(LoadTrends(state));
   DM_RETURN_IF_ERROR(LoadVerdicts(state));
   DM_RETURN_IF_ERROR(LoadCounts(state));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "src/base/status_matchers.h"
@@ -164,6 +165,73 @@ TEST_F(LoadDashboardTest, ThePeakOfATestbedIsMeasured) {
   add(kNight + 2 * kDay, "-1");
   add(kNight + 3 * kDay, "9e14", false);
   EXPECT_EQ(Load().testbeds[0].peak_flops, 7.5e14);
+}
+
+// From the tenth night on the machine is slower by 5 %, copies and products alike: no change of a case.
+TEST_F(LoadDashboardTest, ADriftOfTheMachineIsNoChangeOfLevel) {
+  for (int night = 0; night < 20; ++night) {
+    const double drift = night >= 10 ? 1.05 : 1;
+    RunRecord run = Run(kNight + night * kDay, 1e-6 * drift * (1 + 0.001 * (night % 3)));
+    run.context.emplace_back("copy_bytes_per_second", std::to_string(4e12 / drift));
+    Add(run);
+  }
+  const DashboardData data = Load();
+  ASSERT_EQ(data.series.size(), 1u);
+  EXPECT_EQ(data.series[0].segments.size(), 1u);
+  EXPECT_DOUBLE_EQ(data.series[0].points[19].value, 1e-6 * 1.05 * 1.001);  // as measured
+  EXPECT_NEAR(data.series[0].points[19].steady / data.series[0].points[0].steady, 1.001, 1e-6);
+}
+
+// The copy is as fast as ever, and what is slower is the arithmetic that bounds the case.
+TEST_F(LoadDashboardTest, ArithmeticIsDividedByTheGemm) {
+  for (int night = 0; night < 20; ++night) {
+    const double drift = night >= 10 ? 1.05 : 1;
+    RunRecord run = Run(kNight + night * kDay, 1e-6 * drift * (1 + 0.001 * (night % 3)));
+    run.points[0].flops_per_second = 6e14;
+    run.context.emplace_back("copy_bytes_per_second", "4e12");
+    run.context.emplace_back("gemm_flops_per_second", std::to_string(7e14 / drift));
+    Add(run);
+  }
+  EXPECT_EQ(Load().series[0].segments.size(), 1u);
+}
+
+TEST_F(LoadDashboardTest, AChangeOfTheCaseIsSeenUnderADrift) {
+  for (int night = 0; night < 20; ++night) {
+    const double drift = 1 + 0.01 * (night % 7);
+    const double step = night >= 10 ? 1.03 : 1;
+    RunRecord run = Run(kNight + night * kDay, 1e-6 * drift * step * (1 + 0.001 * (night % 3)));
+    run.context.emplace_back("copy_bytes_per_second", std::to_string(4e12 / drift));
+    Add(run);
+  }
+  const DashboardData data = Load();
+  ASSERT_EQ(data.series[0].segments.size(), 2u);
+  EXPECT_EQ(data.series[0].segments[1].first, 10u);
+}
+
+// A clock that went back does not move a night: nothing is lost, and the nights keep their order.
+TEST_F(LoadDashboardTest, NightsKeepTheirOrderWhateverTheClockSays) {
+  for (const auto& [night, time, seconds] :
+       std::vector<std::tuple<std::string, std::int64_t, double>>{
+           {"2026-11-30", kNight, 1e-6},
+           {"2026-12-01", kNight - 3600, 2e-6},        // an hour back, across the night
+           {"2026-12-02", kNight - 400 * kDay, 3e-6},  // a dead battery
+           {"2026-12-03", kNight + 3 * kDay, 4e-6},
+           {"2026-12-04", kNight + 4000 * kDay, 5e-6},  // ahead of its time
+           {"2026-12-05", kNight + 5 * kDay, 6e-6}}) {
+    RunRecord run = Run(time, seconds);
+    run.night = night;
+    Add(run);
+  }
+  const DashboardData data = Load();
+  ASSERT_EQ(data.series.size(), 1u);
+  ASSERT_EQ(data.series[0].points.size(), 6u);
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_DOUBLE_EQ(data.series[0].points[i].value, 1e-6 * static_cast<double>(i + 1));
+    EXPECT_GE(data.runs[data.series[0].points[i].run].time, before);
+    before = data.runs[data.series[0].points[i].run].time;
+  }
+  EXPECT_LT(before, kNight + 6 * kDay);
 }
 
 TEST_F(LoadDashboardTest, ANewDriverGoesOnInTheSameTrend) {

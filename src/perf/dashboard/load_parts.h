@@ -31,10 +31,13 @@ struct LoadState {
   // them alone.
   std::map<std::pair<EnvironmentId, std::int32_t>, std::map<std::string, std::size_t>> by_commit =
       {};
+  // By sentinel (kCopyContext, kGemmContext), testbed and day what one byte or operation took.
+  std::map<std::string, std::map<std::size_t, std::map<std::int32_t, double>>> sentinels = {};
 };
 
 Status LoadTestbeds(LoadState& state);
 Status LoadRuns(LoadState& state);
+Status LoadSentinels(LoadState& state);
 Status LoadTrends(LoadState& state);
 Status LoadVerdicts(LoadState& state);
 Status LoadCounts(LoadState& state);

@@ -51,6 +51,31 @@ Status LoadPeaks(LoadState& state) {
   return rows.status();
 }
 
+struct Found {
+  DashboardRun run;
+  std::pair<EnvironmentId, std::int32_t> night;
+  bool newest = true;  // of its night
+};
+
+// Nights stay in their order, whatever a clock that was changed says of their runs: a time that is of
+// another day gives way to the night's, and none is before one of an earlier night of its testbed.
+void OrderByNight(std::vector<Found>& found) {
+  for (Found& one : found) {
+    const std::int64_t night = one.night.second * kSecondsPerDay;
+    if (std::abs(one.run.time - night) > 2 * kSecondsPerDay) one.run.time = night;
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return std::tie(a.night.second, a.run.time) < std::tie(b.night.second, b.run.time);
+  });
+  std::map<std::size_t, std::int64_t> newest;
+  for (Found& one : found) {
+    std::int64_t& time = newest.try_emplace(one.run.testbed, one.run.time).first->second;
+    time = one.run.time = std::max(time, one.run.time);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.run.time < b.run.time; });
+}
+
 // Why the night is not to be trusted: the reason of its first run, if none of its runs is valid.
 std::string NoteOf(const NightRow& night, const std::map<std::string, RunRow>& runs) {
   std::string reason;
@@ -95,11 +120,6 @@ Status LoadRuns(LoadState& state) {
   DM_ASSIGN_OR_RETURN(const auto clocks, LoadClocks(state.reader));
   std::map<std::string, RunRow> by_id;
   for (RunRow& row : rows) by_id.emplace(row.id, std::move(row));
-  struct Found {
-    DashboardRun run;
-    std::pair<EnvironmentId, std::int32_t> night;
-    bool newest = true;  // of its night
-  };
   std::vector<Found> found;
   for (const NightRow& night : nights) {
     const LoadState::Bed& bed = state.beds.at(night.environment);
@@ -131,8 +151,7 @@ Status LoadRuns(LoadState& state) {
     }
     if (night.runs.empty()) found.push_back({run, key});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Found& a, const Found& b) { return a.run.time < b.run.time; });
+  OrderByNight(found);
   for (Found& one : found) {
     const std::size_t index = state.data.runs.size();
     if (one.newest) state.runs[one.night] = index;

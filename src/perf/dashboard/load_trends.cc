@@ -1,14 +1,19 @@
 // Trends: nights of every series, and what its newest point says of the floor.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/dashboard/load_parts.h"
 #include "src/perf/history/utc_time.h"
+#include "src/perf/run_value.h"
 
 namespace draftmark {
 namespace {
@@ -69,16 +74,39 @@ StatusOr<std::optional<std::size_t>> RunOf(LoadState& state, const NightSeries& 
   return std::optional(found);
 }
 
+// Divides each point by its night's sentinel: a GEMM's where arithmetic bounds the case, else a
+// copy's. Nights without one stay as they are. `days` are those of the points.
+void OverSentinel(const LoadState& state, const std::vector<std::int32_t>& days,
+                  DashboardSeries& series) {
+  const DashboardTestbed& bed = state.data.testbeds[series.testbed];
+  const bool arithmetic =
+      series.flops_per_second && bed.peak_flops && series.bytes_per_second && bed.copy_bandwidth &&
+      *series.flops_per_second / *bed.peak_flops > *series.bytes_per_second / *bed.copy_bandwidth;
+  const auto kind = state.sentinels.find(arithmetic ? kGemmContext : kCopyContext);
+  if (kind == state.sentinels.end()) return;
+  const auto found = kind->second.find(series.testbed);
+  if (found == kind->second.end()) return;
+  std::vector<double> all;
+  for (const auto& [day, seconds] : found->second) all.push_back(seconds);
+  const double middle = Median(std::move(all));
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    const auto sentinel = found->second.find(days[i]);
+    if (sentinel == found->second.end()) continue;
+    series.points[i].steady = series.points[i].value * middle / sentinel->second;
+  }
+}
+
 StatusOr<DashboardSeries> SeriesOf(LoadState& state, std::size_t testbed,
                                    const std::string& case_id, const Parts& parts) {
   DashboardSeries series{.case_id = case_id, .testbed = testbed};
   const NightSeries* newest = nullptr;
   std::int32_t newest_day = 0;
+  std::vector<std::pair<DashboardPoint, std::int32_t>> points;  // and their days
   for (const NightSeries* part : parts.series) {
     for (const NightValue& night : part->nights) {
       if (night.seconds <= 0) continue;
       DM_ASSIGN_OR_RETURN(const std::optional<std::size_t> run, RunOf(state, *part, night.day));
-      if (run) series.points.push_back({*run, night.seconds});
+      if (run) points.push_back({{.run = *run, .value = night.seconds}, night.day});
     }
     if (const NightValue* last = NewestOf(*part); last && (!newest || last->day >= newest_day)) {
       newest = part;
@@ -86,16 +114,45 @@ StatusOr<DashboardSeries> SeriesOf(LoadState& state, std::size_t testbed,
     }
   }
   // Runs are in the order of time.
-  std::sort(series.points.begin(), series.points.end(),
-            [](const DashboardPoint& a, const DashboardPoint& b) { return a.run < b.run; });
+  std::sort(points.begin(), points.end(),
+            [](const auto& a, const auto& b) { return a.first.run < b.first.run; });
+  std::vector<std::int32_t> days;
+  for (const auto& [point, day] : points) {
+    series.points.push_back(point);
+    days.push_back(day);
+  }
   if (newest != nullptr) {
     series.reproduce = newest->reproduce;
     DM_RETURN_IF_ERROR(LoadRates(state, *newest, series));
   }
+  OverSentinel(state, days, series);
   return series;
 }
 
 }  // namespace
+
+// The median of the runs of each night.
+Status LoadSentinels(LoadState& state) {
+  DM_ASSIGN_OR_RETURN(
+      SqliteRows rows,
+      state.reader.db().Query("SELECT u.environment, u.night, c.name, c.value FROM context c JOIN "
+                              "runs u ON u.record = c.record WHERE c.name IN (?1, ?2) AND u.valid",
+                              kCopyContext, kGemmContext));
+  std::map<std::tuple<std::string, std::size_t, std::int32_t>, std::vector<double>> found;
+  while (rows.Next()) {
+    const double rate = std::strtod(rows.Text(3).c_str(), nullptr);
+    const std::optional<std::int64_t> day = DayOfNight(rows.Text(1));
+    if (!(rate > 0) || !std::isfinite(rate) || !day) continue;
+    const std::size_t testbed = state.beds.at(rows.Int(0)).testbed;
+    found[{rows.Text(2), testbed, static_cast<std::int32_t>(*day)}].push_back(1 / rate);
+  }
+  DM_RETURN_IF_ERROR(rows.status());
+  for (auto& [key, seconds] : found) {
+    const auto& [name, testbed, day] = key;
+    state.sentinels[name][testbed][day] = Median(std::move(seconds));
+  }
+  return OkStatus();
+}
 
 Status LoadTrends(LoadState& state) {
   DM_ASSIGN_OR_RETURN(const std::vector<NightSeries> nights, state.reader.Nights());

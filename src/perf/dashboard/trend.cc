@@ -14,10 +14,13 @@ namespace draftmark {
 
 std::vector<TrendSegment> SegmentsOf(const std::vector<DashboardPoint>& points) {
   if (points.empty()) return {};
-  std::vector<double> values;
-  for (const DashboardPoint& point : points) values.push_back(point.value);
+  std::vector<double> values, steady;
+  for (const DashboardPoint& point : points) {
+    values.push_back(point.value);
+    steady.push_back(point.steady > 0 ? point.steady : point.value);
+  }
   std::vector<std::size_t> firsts = {0};
-  for (const auto& change : FindChangePoints(values)) firsts.push_back(change.first);
+  for (const auto& change : FindChangePoints(steady)) firsts.push_back(change.first);
   std::vector<TrendSegment> segments;
   for (std::size_t i = 0; i < firsts.size(); ++i) {
     const std::size_t end = i + 1 < firsts.size() ? firsts[i + 1] : values.size();

@@ -153,6 +153,29 @@ TEST_F(HistoryCommandTest, ErrorsAre2AndOneLine) {
   }
 }
 
+// A clock that was changed between two runs: both are kept, in the order of their nights, and it is said.
+TEST_F(HistoryCommandTest, AClockThatWasChangedIsTold) {
+  const std::string later = Write("later.json", kReport);
+  std::string text = kReport;
+  text.replace(text.find("2026-11-30"), 10, "2026-10-01");
+  const std::string back = Write("back.json", text);
+  CommandResult result = Run({"import", later, "--commit", "c", "--night", "2025-09-04"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err,
+              HasSubstr("warning: later.json: its time 2026-11-30T02:24:17Z is not of "
+                        "the night 2025-09-04 that it counts for: a clock may be wrong"));
+  EXPECT_EQ(Run({"import", back, "--commit", "c", "--night", "2025-09-05"}).code, 0);
+  HistoryReader reader = HistoryReader::Open(Database()).value();
+  const std::vector<NightRow> nights = reader.NightRuns().value();
+  ASSERT_EQ(nights.size(), 2u);
+  EXPECT_EQ(nights[0].runs.size(), 1u);
+  EXPECT_LT(nights[0].day, nights[1].day);
+  // Today is in 2025.
+  text.replace(text.find("2026-10-01"), 10, "2026-10-02");
+  EXPECT_THAT(Run({"import", Write("ahead.json", text), "--commit", "c"}).err,
+              HasSubstr("warning: ahead.json: its time 2026-10-02T02:24:17Z lies in the future"));
+}
+
 // Nothing but a total says that something failed.
 TEST_F(HistoryCommandTest, AFailedSuiteIsSeenInTheList) {
   RunRecord checks = TestRun();

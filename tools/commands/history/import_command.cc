@@ -77,8 +77,7 @@ OrderedJson ImportJson(const std::vector<ImportedRun>& imported, const std::stri
 // A night is what a run counts for, whatever its clock says; but a clock that is off should be known.
 std::vector<std::string> ClockProblems(const std::vector<RunRecord>& runs, const Clock& clock) {
   constexpr std::int64_t kDaySeconds = 86400;
-  const std::int64_t today =
-      std::chrono::sys_days(clock.Today()).time_since_epoch().count();
+  const std::int64_t today = std::chrono::sys_days(clock.Today()).time_since_epoch().count();
   std::vector<std::string> problems;
   for (const RunRecord& run : runs) {
     const std::int64_t day = run.time / kDaySeconds;

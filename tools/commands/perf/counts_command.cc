@@ -201,8 +201,7 @@ Status Accept(const Options& options, CommandContext& context) {
     return InvalidArgumentError("--reason: expected why the change is meant, found nothing");
   }
   DM_ASSIGN_OR_RETURN(const Now now, CountNow(options));
-  DM_ASSIGN_OR_RETURN(const std::string path,
-                      FileOfCheckout(options.recorded, kRecordedCounts));
+  DM_ASSIGN_OR_RETURN(const std::string path, FileOfCheckout(options.recorded, kRecordedCounts));
   RecordedCounts recorded;
   if (RealFileSystem().IsFile(path)) {
     DM_ASSIGN_OR_RETURN(recorded, ReadRecordedCounts(path));

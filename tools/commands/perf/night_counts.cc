@@ -25,8 +25,8 @@ StatusOr<std::optional<Before>> ValueBefore(HistoryReader& reader, SeriesId seri
   for (const CountChange& change : changes) {
     if (change.night >= night) break;
     const bool same_night = before && before->night == change.night;
-    before = Before{change.night,
-                    same_night ? std::max(before->value, change.value) : change.value};
+    before =
+        Before{change.night, same_night ? std::max(before->value, change.value) : change.value};
   }
   return before;
 }
@@ -95,8 +95,9 @@ std::string NightCount::ToString() const {
       return fmt::format("SMALLER {}: {}: expected {} as in night {}, found {} (-{})", key.first,
                          counter, before, night, found, before - found);
     case CountChangeKind::kMissing:
-      return fmt::format("MISSING {}: {}: expected {} as in night {}, and it is not counted any more",
-                         key.first, counter, before, night);
+      return fmt::format(
+          "MISSING {}: {}: expected {} as in night {}, and it is not counted any more", key.first,
+          counter, before, night);
   }
   return "";
 }

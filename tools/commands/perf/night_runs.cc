@@ -106,8 +106,8 @@ std::vector<CaseKey> EnvironmentNights::GoneIn(Day night) const {
   if (days.size() < kSteadyNights) return gone;
   const std::set<Day> last(std::prev(days.end(), kSteadyNights), days.end());
   for (const auto& [key, nights] : before) {
-    const bool steady = std::all_of(last.begin(), last.end(),
-                                    [&](Day day) { return nights.nights.contains(day); });
+    const bool steady =
+        std::all_of(last.begin(), last.end(), [&](Day day) { return nights.nights.contains(day); });
     if (steady && !tonight.cases().contains(key)) gone.push_back(key);
   }
   return gone;

@@ -205,7 +205,8 @@ Status OrderByNight(HistoryReader& reader, NightlyReport& report, CommandContext
         continue;
       }
       context.err << fmt::format(
-          "draftmark: warning: night {}: its runs say {}, and the verdicts of night {} are of {}: a "
+          "draftmark: warning: night {}: its runs say {}, and the verdicts of night {} are of {}: "
+          "a "
           "clock went back; the order of the nights counts\n",
           report.night, FormatUtc(environment.time), gate.night, FormatUtc(gate.time));
       environment.time = gate.time + 1;
@@ -343,8 +344,9 @@ void AddOptions(CLI::App& command, Options& options) {
                   "Counts that may be as large (default: benchmarks/recorded/counts.json of the "
                   "checkout)")
       ->type_name("FILE");
-  command.add_flag("--allow-missing", options.allow_missing,
-                   "Cases and counts that earlier nights have and this one does not are no finding");
+  command.add_flag(
+      "--allow-missing", options.allow_missing,
+      "Cases and counts that earlier nights have and this one does not are no finding");
   command.add_flag("--no-record", options.no_record, "Adds no verdict to the history");
   AddFormatOption(command, options.format);
 }

@@ -13,6 +13,7 @@
 #include "src/perf/history/history.h"
 #include "src/perf/history/history_reader.h"
 #include "src/perf/history/record.h"
+#include "src/perf/history/utc_time.h"
 #include "tools/commands/run_command.h"
 
 namespace draftmark {
@@ -52,19 +53,29 @@ class NightlyCommandTest : public testing::Test {
     double seconds = 1e-3;
     double copy = 4e12;  // bytes per second; 0: not told
     std::string failure = {};
+    double gemm = 0;  // FLOPs per second, of which the case reaches 80 %; 0: not told
+    NamedInts counts = {};
+    std::string case_id = kCase;
+    std::int64_t clock = 0;  // seconds by which the machine's is ahead
   };
   // Night `night` after the first, five runs that differ by little.
   void AddNight(int night, const Run& like, int runs = 5) {
     DM_ASSERT_OK_AND_ASSIGN(History history, History::Open(db_));
     for (int i = 0; i < runs; ++i) {
-      RunRecord run{.time = kFirst + night * 86400 + i * 60,
+      RunRecord run{.time = kFirst + night * 86400 + i * 60 + like.clock,
+                    .night = NightOfDay(kFirst / 86400 + night),
                     .commit = "b8a6378e00000000000000000000000000000000",
                     .environment = H200(),
                     .program = "draft_benchmark",
                     .session = fmt::format("night {}", night),
                     .number = i};
       if (like.copy > 0) run.context = {{"copy_bytes_per_second", fmt::format("{}", like.copy)}};
-      Point point{.case_id = kCase, .failure = like.failure};
+      Point point{.case_id = like.case_id, .failure = like.failure, .counts = like.counts};
+      if (like.gemm > 0) {
+        run.context.emplace_back("gemm_flops_per_second", fmt::format("{}", like.gemm));
+        point.flops_per_second = 0.8 * like.gemm;
+        point.bytes_per_second = 0.1 * like.copy;
+      }
       if (like.failure.empty()) {
         point.seconds = like.seconds * (1 + 0.0005 * ((i + night) % 5));
         point.median = point.seconds;
@@ -77,6 +88,15 @@ class NightlyCommandTest : public testing::Test {
   }
   void AddNights(int count) {
     for (int night = 0; night < count; ++night) AddNight(night, {});
+  }
+  // A file in which so many launches of the case are recorded.
+  std::string WriteRecorded(int launches) const {
+    const std::string path = folder_.Path("counts.json");
+    EXPECT_THAT(WriteTextFile(path, fmt::format(R"({{"schema_version": 1, "cases": [{{
+        "architecture": "sm_90", "case": "{}", "counts": {{"launches": {}}}}}], "accepted": []}})",
+                                                kCase, launches)),
+                IsOk());
+    return path;
   }
   CommandResult Nightly(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"perf", "nightly", "--db", db_};
@@ -152,6 +172,127 @@ TEST_F(NightlyCommandTest, TheSentinelCancelsADrift) {
   EXPECT_EQ(plain.code, 3);
   EXPECT_THAT(plain.out, HasSubstr("no sentinel\n"));
   EXPECT_THAT(plain.out, HasSubstr(" --arch sm_90 --no-sentinel --case=draft/a"));
+}
+
+// The copy is as fast as ever; the product is slower, and so is the case that it bounds.
+TEST_F(NightlyCommandTest, TheGemmIsTheSentinelOfArithmetic) {
+  for (int night = 0; night < 12; ++night) AddNight(night, {.gemm = 7e14});
+  AddNight(12, {.seconds = 1.05e-3, .gemm = 7e14 / 1.05});
+  const CommandResult same = Nightly({"--no-record"});
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("over the copy time of each night, 1 cases over the time of its "
+                                  "GEMM\nSAME draft/a"));
+  EXPECT_EQ(Json::parse(Nightly({"--no-record", "--format", "json"})
+                            .out)["environments"][0]["cases"][0]["sentinel"],
+            "gemm");
+  EXPECT_EQ(Nightly({"--no-record", "--no-sentinel"}).code, 3);
+  // A product that was not measured in the nights before leaves the copy.
+  AddNight(13, {.seconds = 1e-3});
+  AddNight(14, {.seconds = 1e-3, .gemm = 7e14});
+  EXPECT_EQ(Nightly({"--no-record"}).code, 0);
+}
+
+TEST_F(NightlyCommandTest, AProductOfOneNightIsNoSentinel) {
+  AddNights(12);
+  AddNight(12, {.gemm = 7e14});
+  const CommandResult same = Nightly({"--no-record"});
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("over the copy time of each night\nSAME draft/a"));
+}
+
+TEST_F(NightlyCommandTest, ALargerCountIs1AndRecorded) {
+  for (int night = 0; night < 12; ++night) {
+    AddNight(night, {.counts = {{"launches", 24}, {"peak_bytes", 4096}}});
+  }
+  AddNight(12, {.counts = {{"launches", 25}, {"peak_bytes", 4095}}});
+  const CommandResult larger = Nightly({"--recorded", WriteRecorded(24)});
+  EXPECT_EQ(larger.code, 1) << larger.out << larger.err;
+  EXPECT_THAT(larger.out,
+              HasSubstr(fmt::format("\nLARGER {}: launches: expected 24 as in night 2026-12-11, "
+                                    "found 25 (+1)\n  reproduce: draftmark perf nightly ",
+                                    kCase)));
+  EXPECT_THAT(larger.out, HasSubstr(fmt::format("\nSMALLER {}: peak_bytes: expected 4096 as in "
+                                                "night 2026-12-11, found 4095 (-1)\n",
+                                                kCase)));
+  EXPECT_THAT(larger.out, HasSubstr("\nSLOWER, 1 same, 1 counts larger\n"));
+  DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
+  DM_ASSERT_OK_AND_ASSIGN(const std::vector<VerdictRow> verdicts, reader.NewestVerdicts());
+  ASSERT_EQ(verdicts.size(), 3u);
+  EXPECT_EQ(verdicts[0].verdict.metric, "launches");
+  EXPECT_EQ(verdicts[0].verdict.verdict, "slower");
+  EXPECT_EQ(verdicts[0].verdict.new_count, 25);
+  EXPECT_EQ(verdicts[1].verdict.verdict, "faster");
+  const Json json = Json::parse(Nightly({"--recorded", WriteRecorded(24), "--format", "json"}).out);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["environments"][0]["counts"][0]["change"], "larger");
+  // So much is meant.
+  EXPECT_EQ(Nightly({"--no-record", "--recorded", WriteRecorded(25)}).code, 0);
+  // The night after nothing grows.
+  AddNight(13, {.counts = {{"launches", 25}, {"peak_bytes", 4095}}});
+  EXPECT_EQ(Nightly({"--recorded", WriteRecorded(24)}).code, 0);
+}
+
+// What was measured night after night and is gone is no silent pass.
+TEST_F(NightlyCommandTest, WhatIsGoneIs3UnlessAllowed) {
+  for (int night = 0; night < 12; ++night) {
+    AddNight(night, {.counts = {{"launches", 24}}});
+    AddNight(night, {.case_id = "draft/b"});
+  }
+  AddNight(12, {});
+  const CommandResult gone = Nightly({"--no-record"});
+  EXPECT_EQ(gone.code, 3) << gone.out;
+  EXPECT_THAT(gone.out, HasSubstr("\nUNCLEAR draft/b: it was measured in the last 3 nights, and "
+                                  "not tonight"));
+  EXPECT_THAT(gone.out, HasSubstr(fmt::format("\nMISSING {}: launches: expected 24 as in night "
+                                              "2026-12-11, and it is not counted any more\n",
+                                              kCase)));
+  EXPECT_EQ(Nightly({"--no-record", "--case=draft/b"}).code, 3);
+  EXPECT_EQ(Nightly({"--no-record", "--allow-missing"}).code, 0);
+}
+
+// The clock of the machine goes back by a day and more: the nights keep their order, nothing is lost,
+// and the newest verdict is that of the newest night.
+TEST_F(NightlyCommandTest, AClockThatGoesBackLosesNothing) {
+  AddNights(13);
+  EXPECT_EQ(Nightly().code, 0);
+  AddNight(13, {.seconds = 1.03e-3, .clock = -3 * 86400});
+  const CommandResult slower =
+      Nightly({"--again", Bench(1.031), "--out", folder_.Path("again"), "--night", "2026-12-13"});
+  EXPECT_EQ(slower.code, 1) << slower.out << slower.err;
+  EXPECT_THAT(slower.err, HasSubstr("warning: night 2026-12-13: its runs say 2026-12-"));
+  EXPECT_THAT(slower.err, HasSubstr("a clock went back; the order of the nights counts\n"));
+  DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
+  EXPECT_EQ(reader.Runs({.night = "2026-12-13"}).value().size(), 5u);
+  const std::vector<VerdictRow> verdicts = reader.NewestVerdicts().value();
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].verdict.verdict, "slower");
+  EXPECT_EQ(Nightly({"--no-record"}).code, 3);  // the newest night is still the newest
+}
+
+// A night that was measured elsewhere gets its second look from results of there, and then the second
+// word is the newest one.
+TEST_F(NightlyCommandTest, ASecondLookByResultsOfElsewhere) {
+  AddNights(12);
+  AddNight(12, {.seconds = 1.03e-3});
+  const CommandResult alone = Nightly();
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_THAT(
+      alone.out,
+      HasSubstr("second look: run the benchmarks again there, 3 processes or more, as "
+                "`draftmark-gpu/run bench --only _benchmark --out again1` to again5, then\n  "
+                "draftmark perf nightly --db "));
+  EXPECT_THAT(alone.out, HasSubstr(" --night 2026-12-12 --arch sm_90 --again-reports again1 ... "));
+  EXPECT_EQ(Nightly({"--again", Bench(1.031), "--out", folder_.Path("made"), "--no-record"}).code,
+            1);
+  const std::string elsewhere = folder_.Path("again1");
+  EXPECT_THAT(RealFileSystem().CreateDirectories(elsewhere), IsOk());
+  std::filesystem::rename(folder_.Path("made/confirm/new"), elsewhere + "/reports");
+  const CommandResult confirmed = Nightly({"--again-reports", elsewhere});
+  EXPECT_EQ(confirmed.code, 1) << confirmed.out << confirmed.err;
+  EXPECT_EQ(confirmed.err, "");
+  DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
+  EXPECT_EQ(reader.NewestVerdicts().value()[0].verdict.verdict, "slower");
+  EXPECT_EQ(Nightly({"--again-reports", folder_.Path("none")}).code, 2);
 }
 
 TEST_F(NightlyCommandTest, ChangesOfLevelAreToldAndRecorded) {

@@ -68,10 +68,14 @@ std::string CaseLines(const NightlyReport& report, const EnvironmentReport& envi
 }
 
 OrderedJson CaseJson(const NightlyCase& c) {
-  OrderedJson json = {
-      {"name", c.case_id},        {"schema", c.schema},         {"verdict", VerdictName(c.verdict)},
-      {"reason", c.reason},       {"baseline", !c.no_baseline}, {"seconds", c.seconds},
-      {"nights", c.judged.nights}, {"sentinel", c.sentinel}};
+  OrderedJson json = {{"name", c.case_id},
+                      {"schema", c.schema},
+                      {"verdict", VerdictName(c.verdict)},
+                      {"reason", c.reason},
+                      {"baseline", !c.no_baseline},
+                      {"seconds", c.seconds},
+                      {"nights", c.judged.nights},
+                      {"sentinel", c.sentinel}};
   if (c.judged.baseline > 0) {
     json["baseline_s"] = c.judged.baseline;
     json["ratio"] = c.judged.ratio;
@@ -213,10 +217,9 @@ std::string NightlyText(const NightlyReport& report) {
   std::string text;
   std::map<std::string, std::size_t> counts;
   for (const EnvironmentReport& environment : report.environments) {
-    text += fmt::format(
-        "{}, night {}, commit {}: {}\n", NameOf(environment.nights.environment), report.night,
-        environment.nights.tonight.commit().substr(0, 10),
-        SentinelText(environment));
+    text += fmt::format("{}, night {}, commit {}: {}\n", NameOf(environment.nights.environment),
+                        report.night, environment.nights.tonight.commit().substr(0, 10),
+                        SentinelText(environment));
     for (const NightlyCase& c : environment.cases) {
       text += CaseLines(report, environment, c);
       ++counts[c.no_baseline ? "without a baseline" : std::string(VerdictName(c.verdict))];
@@ -236,9 +239,8 @@ std::string NightlyText(const NightlyReport& report) {
     if (open) text += SecondLook(report, environment);
   }
   std::string summary;
-  for (const char* const word :
-       {"slower", "invalid", "unclear", "faster", "same", "without a baseline", "counts larger",
-        "counts missing"}) {
+  for (const char* const word : {"slower", "invalid", "unclear", "faster", "same",
+                                 "without a baseline", "counts larger", "counts missing"}) {
     if (counts[word] > 0) summary += fmt::format(", {} {}", counts[word], word);
   }
   return text + fmt::format("{}{}\n",
@@ -284,17 +286,16 @@ GateRecord NightlyRecord(const NightlyReport& report, const EnvironmentReport& e
       .database = std::filesystem::path(report.database).filename().string(),
       .environments = {},
       .with_sentinel = report.with_sentinel};
-  GateRecord record{
-      .time = environment.time,
-      .night = report.night,
-      .mode = "nightly",
-      .environment = environment.nights.environment,
-      .next_commit = environment.nights.tonight.commit(),
-      .verdict = std::string(VerdictName(NightlyVerdict(alone))),
-      .exit_code = NightlyExitCode(alone),
-      .command = Reproduce(published, environment, nullptr),
-      .context = {{"sentinel", environment.nights.copy.empty() ? "none" : "copy"}},
-      .next_runs = environment.nights.run_ids};
+  GateRecord record{.time = environment.time,
+                    .night = report.night,
+                    .mode = "nightly",
+                    .environment = environment.nights.environment,
+                    .next_commit = environment.nights.tonight.commit(),
+                    .verdict = std::string(VerdictName(NightlyVerdict(alone))),
+                    .exit_code = NightlyExitCode(alone),
+                    .command = Reproduce(published, environment, nullptr),
+                    .context = {{"sentinel", environment.nights.copy.empty() ? "none" : "copy"}},
+                    .next_runs = environment.nights.run_ids};
   for (const NightlyCase& c : environment.cases) {
     record.verdicts.push_back(VerdictRecord(published, environment, c));
     for (const LevelChangeAt& change : c.changes) {
