@@ -155,8 +155,8 @@ TEST_F(CountsCommandTest, GpuResults) {
 TEST_F(CountsCommandTest, FoldersOfResults) {
   constexpr char kDraft[] = "draft/qwen3-4b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1";
   const auto report = [&](const std::string& counters) {
-    return R"({"context": {"gpu": "H200 (sm_90, 132)"}, "benchmarks": [{
-    "name" : "x", "label" : ")" + std::string(kDraft) + "\", " + counters + "}]}";
+    return R"json({"context": {"gpu": "H200 (sm_90, 132)"}, "benchmarks": [{"name": "x", "label": ")json" +
+           std::string(kDraft) + "\", " + counters + "}]}";
   };
   const auto write = [&](const std::string& name, const std::string& text) {
     const std::string path = folder_.Path(name);
@@ -180,7 +180,8 @@ TEST_F(CountsCommandTest, FoldersOfResults) {
   write("night/bench0/bench/draft_benchmark.json", report(R"("launches": 6)"));
   const CommandResult missing = Run("counts", {"--results", folder_.Path("night")});
   EXPECT_EQ(missing.code, 1);
-  EXPECT_THAT(missing.out, HasSubstr(": memory_scratch: expected 218968332 as recorded, and it is"));
+  EXPECT_THAT(missing.out,
+              HasSubstr(": memory_scratch: expected 218968332 as recorded, and it is"));
   const CommandResult complete = Run("counts", {"--results", folder_.Path("night"), "--complete"});
   EXPECT_THAT(complete.out, HasSubstr("GONE draft/qwen3.8-27b-dspark/"));
   EXPECT_THAT(complete.out, HasSubstr(" --complete\n"));
@@ -190,7 +191,8 @@ TEST_F(CountsCommandTest, FoldersOfResults) {
   // Checks alone count nothing, which is said.
   const CommandResult checks = Run("counts", {"--results", folder_.Path("night/checks")});
   EXPECT_EQ(checks.code, 0) << checks.err;
-  EXPECT_THAT(checks.out, HasSubstr("night/checks: no report of Google Benchmark, so nothing of a"));
+  EXPECT_THAT(checks.out,
+              HasSubstr("night/checks: no report of Google Benchmark, so nothing of a"));
   EXPECT_EQ(Run("counts", {"--results", folder_.Path("none")}).code, 2);
 }
 
