@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "src/perf/benchmark_counters.h"
+
 namespace draftmark {
 namespace {
 
@@ -29,8 +31,10 @@ void AddBenchmarkContext(const WatchedGpu& watched) {
   benchmark::AddCustomContext("gpu", gpu.info().Describe());
   benchmark::AddCustomContext("driver", gpu.driver_release());
   benchmark::AddCustomContext("cublaslt_version", std::to_string(gpu.cublaslt_version()));
-  benchmark::AddCustomContext("copy_bytes_per_second", std::to_string(gpu.copy_bytes_per_second()));
-  benchmark::AddCustomContext("nvml", NvmlText(watched.monitor->Full()));
+  benchmark::AddCustomContext(kCopyContext, std::to_string(gpu.copy_bytes_per_second()));
+  const GpuState state = watched.monitor->Full();  // the copies have just woken the clocks
+  benchmark::AddCustomContext("nvml", NvmlText(state));
+  benchmark::AddCustomContext(kClocksContext, std::string(ClocksPolicyName(state.clocks)));
 }
 
 }  // namespace draftmark

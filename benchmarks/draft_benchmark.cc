@@ -24,8 +24,10 @@
 // L2 cache, so that nothing is left of the run before. Beside them, milliseconds: queued_ms, the
 // median where the host is ahead, so the GPU's work without the wait for a launch; propose_ms, the
 // median by the host's clock of a whole Propose, copies included. Device memory by purpose: memory_*,
-// SessionMemory; device_taken_bytes is what the device lacks since before the session was opened, which
-// for the first draft of a process includes code that was loaded, and so is no exact count.
+// SessionMemory. device_bytes of a whole draft is the most that the device lacked since before the
+// session was opened (device_high_water.h): an exact count, since each draft is opened and run once
+// before it, so that its code is loaded. device_taken_bytes of the context alone is the same without
+// that, and no exact count.
 //
 // With DRAFTMARK_ORDER_SEED in the environment the benchmarks run in that seed's order
 // (src/perf/run_order.h).
@@ -42,6 +44,7 @@
 #include <vector>
 
 #include "benchmarks/benchmark_context.h"
+#include "benchmarks/device_high_water.h"
 #include "benchmarks/draft_case.h"
 #include "benchmarks/draft_cost.h"
 #include "benchmarks/program_options.h"
@@ -148,10 +151,12 @@ class Program {
 
   Status Measure(const DraftCase& c, Part part, benchmark::State& state) {
     const bool whole = part == Part::kDraft;
-    DM_ASSIGN_OR_RETURN(const std::uint64_t free_before, FreeDeviceBytes());
+    if (whole) DM_RETURN_IF_ERROR(Rehearse(c));
+    DM_ASSIGN_OR_RETURN(DeviceHighWater water, DeviceHighWater::Begin(FreeDeviceBytes));
     DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft,
                         whole ? SteadyDraft::Open(*watched_.gpu, c, session_)
                               : SteadyDraft::OpenForContext(*watched_.gpu, c, session_));
+    DM_RETURN_IF_ERROR(water.Look());
     DM_ASSIGN_OR_RETURN(const bool off, watched_.gpu->PersistingL2IsOff());
     const auto l2 = static_cast<std::uint64_t>(watched_.gpu->info().l2_bytes);
     const std::uint64_t unique =
@@ -175,25 +180,32 @@ class Program {
     Count(counters, kTwiceL2Counter, 2 * l2);
     Count(counters, kAllocationsCounter,
           draft->ledger().Total(MemoryKind::kDevice).total_count - allocations);
-    DM_RETURN_IF_ERROR(CountMemory(*draft, free_before, counters));
-    return whole ? CountWhole(c, *draft, counters) : OkStatus();
+    CountMemory(*draft, counters);
+    if (whole) DM_RETURN_IF_ERROR(CountWhole(c, *draft, counters));
+    DM_RETURN_IF_ERROR(water.Look());
+    Count(counters, whole ? kDeviceBytesCounter : "device_taken_bytes", water.bytes());
+    return OkStatus();
+  }
+
+  // Loads all code that the draft and its measurement use.
+  Status Rehearse(const DraftCase& c) {
+    DM_ASSIGN_OR_RETURN(const std::unique_ptr<SteadyDraft> draft,
+                        SteadyDraft::Open(*watched_.gpu, c, session_));
+    DM_RETURN_IF_ERROR(DraftWork(*kit_, *draft, Part::kDraft, 0).Run().status());
+    return draft->Measure(1).status();
   }
 
   static void Count(benchmark::UserCounters& counters, const char* name, std::uint64_t value) {
     counters[name] = static_cast<double>(value);
   }
 
-  static Status CountMemory(const SteadyDraft& draft, std::uint64_t free_before,
-                            benchmark::UserCounters& counters) {
+  static void CountMemory(const SteadyDraft& draft, benchmark::UserCounters& counters) {
     Count(counters, kPeakBytesCounter, draft.ledger().Total(MemoryKind::kDevice).peak_bytes);
-    DM_ASSIGN_OR_RETURN(const std::uint64_t free_now, FreeDeviceBytes());
-    Count(counters, "device_taken_bytes", free_before > free_now ? free_before - free_now : 0);
     const kernels::SessionMemory memory = draft.memory();
     Count(counters, "memory_weights", memory.weights);
     Count(counters, "memory_cache", memory.cache);
     Count(counters, "memory_scratch", memory.scratch);
     Count(counters, "memory_workspace", memory.workspace);
-    return OkStatus();
   }
 
   static Status CountWhole(const DraftCase& c, SteadyDraft& draft,

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/perf/contamination.h"
+
 namespace draftmark {
 namespace {
 
@@ -12,13 +14,24 @@ constexpr double kHzPerMhz = 1e6;
 // Between the question how many there are and the list a few may start.
 constexpr unsigned kSpareProcesses = 8;
 
-std::optional<double> Clock(const NvmlFunctions& nvml, NvmlDevice device, int clock) {
+using ClockFunction = int (*)(NvmlDevice, int, unsigned*);
+
+std::optional<double> Clock(ClockFunction function, NvmlDevice device, int clock) {
   unsigned mhz = 0;
-  if (nvml.clock_info == nullptr || nvml.clock_info(device, clock, &mhz) != kNvmlSuccess) {
-    return std::nullopt;
-  }
+  if (function == nullptr || function(device, clock, &mhz) != kNvmlSuccess) return std::nullopt;
   // 0 is what a virtual GPU answers.
   return mhz > 0 ? std::optional<double>(mhz * kHzPerMhz) : std::nullopt;
+}
+
+// NVML has no question for locked clocks. That clocks were asked for shows in the application clock,
+// and, while the GPU would run faster, in the reason that holds it.
+ClocksPolicy PolicyOf(const NvmlFunctions& nvml, NvmlDevice device,
+                      const std::optional<std::uint64_t>& reasons) {
+  const auto asked = Clock(nvml.application_clock, device, kNvmlClockSm);
+  const auto own = Clock(nvml.default_application_clock, device, kNvmlClockSm);
+  const bool held = reasons && (*reasons & kReasonApplicationClocks) != 0;
+  if (held || (asked && own && *asked != *own)) return ClocksPolicy::kLocked;
+  return reasons || (asked && own) ? ClocksPolicy::kUnlocked : ClocksPolicy::kUnknown;
 }
 
 std::optional<std::uint64_t> EccErrors(const NvmlFunctions& nvml, NvmlDevice device) {
@@ -69,8 +82,8 @@ StatusOr<std::unique_ptr<NvmlMonitor>> NvmlMonitor::Create(const NvmlFunctions& 
 
 GpuState NvmlMonitor::Quick() {
   GpuState state;
-  state.sm_clock_hz = Clock(nvml_, device_, kNvmlClockSm);
-  state.memory_clock_hz = Clock(nvml_, device_, kNvmlClockMemory);
+  state.sm_clock_hz = Clock(nvml_.clock_info, device_, kNvmlClockSm);
+  state.memory_clock_hz = Clock(nvml_.clock_info, device_, kNvmlClockMemory);
   unsigned long long reasons = 0;
   if (nvml_.throttle_reasons != nullptr &&
       nvml_.throttle_reasons(device_, &reasons) == kNvmlSuccess) {
@@ -91,6 +104,7 @@ GpuState NvmlMonitor::Full() {
   }
   state.ecc_errors = EccErrors(nvml_, device_);
   state.processes = Processes(nvml_, device_);
+  state.clocks = PolicyOf(nvml_, device_, state.throttle_reasons);
   return state;
 }
 

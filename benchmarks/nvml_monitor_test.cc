@@ -81,6 +81,33 @@ TEST(NvmlMonitor, ReadsEverything) {
   EXPECT_THAT(*monitor->Full().processes, ElementsAre(100, 101, 102));
 }
 
+// Someone asked for clocks, or is seen to hold the GPU below what it could do.
+TEST(NvmlMonitor, TellsTheClocksPolicy) {
+  NvmlFunctions nvml = Healthy();
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kUnlocked);
+  nvml.throttle_reasons = [](NvmlDevice, unsigned long long* reasons) {
+    *reasons = 0x2;
+    return kNvmlSuccess;
+  };
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kLocked);
+  nvml.throttle_reasons = nullptr;
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kUnknown);
+  nvml.application_clock = [](NvmlDevice, int, unsigned* mhz) {
+    *mhz = 1980;
+    return kNvmlSuccess;
+  };
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kUnknown);
+  nvml.default_application_clock = nvml.application_clock;
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kUnlocked);
+  nvml.application_clock = [](NvmlDevice, int, unsigned* mhz) {
+    *mhz = 1500;
+    return kNvmlSuccess;
+  };
+  EXPECT_EQ(Open(nvml)->Full().clocks, ClocksPolicy::kLocked);
+  EXPECT_EQ(ClocksPolicyName(ClocksPolicy::kLocked), "locked");
+  EXPECT_EQ(ClocksPolicyName(GpuState().clocks), "unknown");
+}
+
 TEST(NvmlMonitor, QuickAsksForClocksAndReasonsAlone) {
   const GpuState state = Open(Healthy())->Quick();
   EXPECT_EQ(state.sm_clock_hz, 1.98e9);

@@ -13,6 +13,10 @@ int nvmlDeviceGetClockInfo(void*, int clock, unsigned* mhz) {
   *mhz = clock == 1 ? 1980 : 3201;
   return 0;
 }
+int nvmlDeviceGetApplicationsClock(void*, int, unsigned* mhz) {
+  *mhz = 1500;
+  return 0;
+}
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) {
   *reasons = 4;
   return 0;

@@ -36,6 +36,8 @@ StatusOr<NvmlFunctions> Open(const std::string& path) {
                     nvml.init == nullptr ? "nvmlInit_v2" : "nvmlDeviceGetHandleByPciBusId_v2"));
   }
   Bind(library, {"nvmlDeviceGetClockInfo"}, nvml.clock_info);
+  Bind(library, {"nvmlDeviceGetApplicationsClock"}, nvml.application_clock);
+  Bind(library, {"nvmlDeviceGetDefaultApplicationsClock"}, nvml.default_application_clock);
   Bind(library,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"},
        nvml.throttle_reasons);

@@ -47,6 +47,9 @@ struct NvmlFunctions {
   int (*init)() = nullptr;
   int (*device_by_pci_bus_id)(const char* id, NvmlDevice* device) = nullptr;
   int (*clock_info)(NvmlDevice device, int clock, unsigned* mhz) = nullptr;
+  // The clocks that were asked for, and those that would be without anyone asking.
+  int (*application_clock)(NvmlDevice device, int clock, unsigned* mhz) = nullptr;
+  int (*default_application_clock)(NvmlDevice device, int clock, unsigned* mhz) = nullptr;
   int (*throttle_reasons)(NvmlDevice device, unsigned long long* reasons) = nullptr;
   int (*power_usage)(NvmlDevice device, unsigned* milliwatts) = nullptr;
   int (*temperature)(NvmlDevice device, int sensor, unsigned* celsius) = nullptr;

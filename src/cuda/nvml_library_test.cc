@@ -39,6 +39,10 @@ TEST(NvmlLibrary, AnOlderDriversFunctionsAreFoundAndMissingOnesNull) {
   unsigned long long reasons = 0;
   ASSERT_EQ(nvml.throttle_reasons(device, &reasons), kNvmlSuccess);
   EXPECT_EQ(reasons, 4u);
+  ASSERT_NE(nvml.application_clock, nullptr);
+  ASSERT_EQ(nvml.application_clock(device, kNvmlClockSm, &mhz), kNvmlSuccess);
+  EXPECT_EQ(mhz, 1500u);
+  EXPECT_EQ(nvml.default_application_clock, nullptr);
   EXPECT_EQ(nvml.ecc_errors, nullptr);
   EXPECT_EQ(nvml.compute_processes, nullptr);
 }

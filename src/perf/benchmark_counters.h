@@ -32,7 +32,8 @@ inline constexpr char kVoidedByEcc[] = "voided_ecc";              // an ECC erro
 inline constexpr char kLaunchesCounter[] = "launches";  // kernel launches of one call or draft
 inline constexpr char kAllocationsCounter[] = "allocations";   // device allocations, likewise
 inline constexpr char kPeakBytesCounter[] = "peak_bytes";      // the ledger's most at any time
-inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark
+inline constexpr char kDeviceBytesCounter[] = "device_bytes";  // the device's high-water mark, by
+// what it has free (benchmarks/device_high_water.h): of whole drafts, and only where a GPU is
 inline constexpr char kMemoryCounters[] = "memory_";  // how names of bytes by purpose begin
 
 // The memory's clock at the end of a run: its name begins so, too, but it counts nothing.
@@ -78,6 +79,8 @@ inline constexpr char kOtherProcesses[] = "other_processes";
 
 // Of a report's context: FLOPs per second of a large BF16 product by cuBLASLt in the same process.
 inline constexpr char kGemmContext[] = "gemm_flops_per_second";
+// The clocks policy, by its name in gpu_state.h: a part of the history's key.
+inline constexpr char kClocksContext[] = "clocks";
 // Bytes per second of a copy on the device. Both are the sentinels that cancel a machine's drift.
 inline constexpr char kCopyContext[] = "copy_bytes_per_second";
 

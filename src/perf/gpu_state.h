@@ -12,9 +12,20 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace draftmark {
+
+// Who decides how fast the clocks run. Locked: someone asked for others than the driver's own
+// (application clocks, or locked ones that hold the GPU below what it could do).
+enum class ClocksPolicy { kUnknown, kUnlocked, kLocked };
+// "unknown", "unlocked", "locked": what a report's context says as kClocksContext.
+constexpr std::string_view ClocksPolicyName(ClocksPolicy policy) {
+  return policy == ClocksPolicy::kLocked     ? "locked"
+         : policy == ClocksPolicy::kUnlocked ? "unlocked"
+                                             : "unknown";
+}
 
 struct GpuState {
   std::optional<double> sm_clock_hz = std::nullopt;
@@ -26,6 +37,7 @@ struct GpuState {
   std::optional<std::uint64_t> ecc_errors = std::nullopt;
   // Ids of the processes that compute on the GPU, this one among them or not (contamination.h).
   std::optional<std::vector<std::uint64_t>> processes = std::nullopt;
+  ClocksPolicy clocks = ClocksPolicy::kUnknown;  // by Full() alone
 };
 
 class GpuMonitor {

@@ -38,6 +38,10 @@ Environment EnvironmentOfDevice(std::string_view device) {
   return environment;
 }
 
+std::string ClocksPolicyOf(std::string_view told) {
+  return told == "unlocked" || told == "unknown" ? "" : CleanText(told);
+}
+
 std::string ArchitectureOf(std::string_view compute_capability) {
   if (compute_capability.starts_with("sm_")) return std::string(compute_capability);
   std::string digits;

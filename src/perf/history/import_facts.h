@@ -32,6 +32,9 @@ inline constexpr char kDefaultClocks[] = "default";  // nobody said that they we
 
 // By DeviceInfo::Describe(), as reports name a GPU. Of another text only `gpu`.
 Environment EnvironmentOfDevice(std::string_view device);
+// The clocks policy of a history's key, by what a report's context says: empty, so that it becomes
+// kDefaultClocks, for clocks that nobody is known to have locked.
+std::string ClocksPolicyOf(std::string_view told);
 // "sm_90" of "9.0", and of what is that already.
 std::string ArchitectureOf(std::string_view compute_capability);
 

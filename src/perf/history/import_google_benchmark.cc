@@ -180,7 +180,8 @@ Status ReadContext(const JsonObject& root, RunRecord& run) {
   DM_ASSIGN_OR_RETURN(const std::string gpu, context.StringOr("gpu", ""));
   if (!gpu.empty()) run.environment = EnvironmentOfDevice(gpu);
   DM_ASSIGN_OR_RETURN(run.environment.driver, context.StringOr("driver", ""));
-  DM_ASSIGN_OR_RETURN(run.environment.clocks, context.StringOr("clocks", ""));
+  DM_ASSIGN_OR_RETURN(const std::string clocks, context.StringOr(kClocksContext, ""));
+  run.environment.clocks = ClocksPolicyOf(clocks);
   DM_ASSIGN_OR_RETURN(run.commit, context.StringOr("commit", ""));
   DM_ASSIGN_OR_RETURN(run.session, context.StringOr("session", ""));
   DM_ASSIGN_OR_RETURN(const std::string date, context.StringOr("date", ""));
@@ -195,6 +196,8 @@ Status ReadContext(const JsonObject& root, RunRecord& run) {
   if (!is_number) return context.TypeError("run_number", "a number of digits");
   run.number = std::stoll(number);
   run.context = ContextOf(context);
+  // Beside the key, which does not tell "unlocked" from "unknown".
+  if (!clocks.empty()) run.context.emplace_back("clocks_policy", CleanText(clocks));
   return OkStatus();
 }
 

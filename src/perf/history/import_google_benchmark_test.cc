@@ -57,14 +57,30 @@ TEST(ImportGoogleBenchmarkTest, Context) {
   EXPECT_EQ(run.source, "ops.json");
   EXPECT_EQ(run.source_sha256, HashOf(text));
   // No host, no folder, nothing that changes from run to run.
-  EXPECT_THAT(run.context,
-              ElementsAre(Pair("cpu_scaling_enabled", "false"), Pair("cublaslt_version", "130102"),
-                          Pair("library_build_type", "release"), Pair("mhz_per_cpu", "2000"),
-                          Pair("num_cpus", "16")));
+  EXPECT_THAT(
+      run.context,
+      ElementsAre(Pair("clocks_policy", "locked 1980 MHz"), Pair("cpu_scaling_enabled", "false"),
+                  Pair("cublaslt_version", "130102"), Pair("library_build_type", "release"),
+                  Pair("mhz_per_cpu", "2000"), Pair("num_cpus", "16")));
   const std::string written = RecordToJsonl(run).value().text;
   EXPECT_THAT(written, testing::Not(HasSubstr("secret")));
   EXPECT_THAT(written, testing::Not(HasSubstr("someone")));
   EXPECT_THAT(written, testing::Not(HasSubstr("results/")));
+}
+
+// Clocks that nobody locked are those of a report that says nothing: the trend goes on.
+TEST(ImportGoogleBenchmarkTest, ClocksPolicy) {
+  const auto clocks = [](const std::string& context) {
+    const RunRecord run =
+        Import(Report(Entry("a", R"("real_time": 2, "time_unit": "us")"), "{" + context + "}"),
+               {.time = 5, .commit = "c"})
+            .value();
+    return run.environment.clocks + (run.context.empty() ? "" : ", " + run.context[0].second);
+  };
+  EXPECT_EQ(clocks(""), "default");
+  EXPECT_EQ(clocks(R"("clocks": "unlocked")"), "default, unlocked");
+  EXPECT_EQ(clocks(R"("clocks": "unknown")"), "default, unknown");
+  EXPECT_EQ(clocks(R"("clocks": "locked")"), "locked, locked");
 }
 
 TEST(ImportGoogleBenchmarkTest, FactsGoFirst) {

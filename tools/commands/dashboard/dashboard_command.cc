@@ -14,6 +14,7 @@
 
 #include "conformance/expectations/architectures.h"
 #include "src/base/file_system.h"
+#include "src/base/stale_temporaries.h"
 #include "src/base/status.h"
 #include "src/operations/registry.h"
 #include "src/perf/dashboard/dashboard_data.h"
@@ -166,6 +167,8 @@ Status MakeDashboard(const DashboardOptions& options, CommandContext& context) {
     return InvalidArgumentError("dashboard: expected --db FILE, or --demo");
   }
   DM_ASSIGN_OR_RETURN(const DashboardData data, LoadEither(options, context.clock));
+  // Of an earlier run that was killed while it wrote.
+  RemoveStaleTemporaries(options.out);
   DM_ASSIGN_OR_RETURN(const std::vector<std::string> files, WriteDashboard(data, options.out));
   Report(data, files, options, context);
   return OkStatus();

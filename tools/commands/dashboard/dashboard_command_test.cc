@@ -1,8 +1,13 @@
 #include "tools/commands/dashboard/dashboard_command.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -40,9 +45,10 @@ TEST_F(DashboardCommandTest, DemoThenTheSameFromItsDatabase) {
   const CommandResult demo =
       Run({"--demo", "--cases", "8", "--nights", "14", "--db", folder_.Path("demo.db")});
   EXPECT_EQ(demo.code, 0) << demo.err;
-  EXPECT_EQ(demo.out, folder_.Path("out") +
-                          "/index.html: 24 trends of 328 points on 4 testbeds; 2 of 24 newest "
-                          "verdicts slower, 1 counts grown, 0 conformance failures\n");
+  EXPECT_EQ(demo.out,
+            folder_.Path("out") +
+                "/index.html: 24 trends of 328 points on 4 testbeds; 2 of 24 newest "
+                "verdicts slower, 1 counts grown, 0 conformance failures, 0 suites failed\n");
   EXPECT_THAT(RealFileSystem().List(folder_.Path("out")).value(),
               ElementsAre("index.html", "junit.xml", "metrics.txt", "points.csv", "verdicts.csv"));
   EXPECT_THAT(Read("out/index.html"), HasSubstr("Synthetic data"));
@@ -57,6 +63,25 @@ TEST_F(DashboardCommandTest, DemoThenTheSameFromItsDatabase) {
   EXPECT_EQ(Read("out/points.csv"), points);
   EXPECT_THAT(Read("out/index.html"), HasSubstr("<title>Night &amp; day</title>"));
   EXPECT_THAT(Read("out/index.html"), ::testing::Not(HasSubstr("Synthetic data")));
+}
+
+// What a run that was killed left is gone after the next one, and nothing else is.
+TEST_F(DashboardCommandTest, LeftoversOfAKilledRunAreCleared) {
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(dead, &status, 0), dead);
+  std::filesystem::create_directories(folder_.Path("out"));
+  for (const pid_t writer : {dead, ::getpid()}) {
+    const std::string path = folder_.Path(fmt::format("out/.draftmark-{}-0-5eab.tmp", writer));
+    ASSERT_THAT(WriteTextFile(path, "half"), IsOk());
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  ASSERT_EQ(Run({"--demo", "--cases", "8", "--nights", "14"}).code, 0);
+  EXPECT_THAT(RealFileSystem().List(folder_.Path("out")).value(),
+              ElementsAre(fmt::format(".draftmark-{}-0-5eab.tmp", ::getpid()), "index.html",
+                          "junit.xml", "metrics.txt", "points.csv", "verdicts.csv"));
 }
 
 TEST_F(DashboardCommandTest, Json) {

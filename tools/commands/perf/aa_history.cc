@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/base/file_system.h"
+#include "src/perf/benchmark_counters.h"
 #include "src/perf/history/history_reader.h"
 #include "src/perf/history/import_facts.h"
 #include "src/perf/history/import_google_benchmark.h"
@@ -32,7 +33,7 @@ Environment EnvironmentOf(const ReportContext& context) {
   Environment environment = EnvironmentOfDevice(Value(context, "gpu"));
   if (environment.architecture.empty() && environment.gpu.empty()) environment.architecture = "cpu";
   environment.driver = Value(context, "driver");
-  const std::string clocks = Value(context, "clocks");
+  const std::string clocks = ClocksPolicyOf(Value(context, kClocksContext));
   environment.clocks = clocks.empty() ? kDefaultClocks : clocks;
   return environment;
 }
