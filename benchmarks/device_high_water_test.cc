@@ -27,11 +27,11 @@ TEST(DeviceHighWater, WhoCannotAskHasAnError) {
     if (works) return std::uint64_t{5};
     return UnavailableError("no device");
   };
-  EXPECT_THAT(DeviceHighWater::Begin(ask), StatusIs(StatusCode::kUnavailable));
+  EXPECT_THAT(DeviceHighWater::Begin(ask), StatusIs(StatusCode::kUnavailable, "no device"));
   works = true;
   DM_ASSERT_OK_AND_ASSIGN(DeviceHighWater water, DeviceHighWater::Begin(ask));
   works = false;
-  EXPECT_THAT(water.Look(), StatusIs(StatusCode::kUnavailable));
+  EXPECT_THAT(water.Look(), StatusIs(StatusCode::kUnavailable, "no device"));
 }
 
 }  // namespace
