@@ -56,8 +56,8 @@ inline constexpr char kCopyShareCounter[] = "copy_share";
 // operations at the GPU's peak if that takes longer and is known.
 inline constexpr char kFloorShareCounter[] = "floor_share";
 inline constexpr char kFloorSecondsCounter[] = "floor_seconds";
-// 1: proved to be cold; 0: proved to be warm. Then bytes of other memory that are touched between two
-// touches of an operand, and what it must be for cold: twice the L2 cache.
+// 1: proved to be cold; 0: proved to be warm. Then bytes of other memory that are touched between
+// two touches of an operand, and what it must be for cold: twice the L2 cache.
 inline constexpr char kColdCounter[] = "cold";
 inline constexpr char kReuseBytesCounter[] = "reuse_bytes";
 inline constexpr char kTwiceL2Counter[] = "twice_l2_bytes";

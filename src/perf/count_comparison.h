@@ -7,8 +7,9 @@
 //   }
 //
 // The runs of one build should all count the same. Where they do not, the largest counts, and it is
-// said. A count that only NEW has is no finding, since a benchmark may come to count more; it is said
-// too. One that only BASE has is missing: nobody knows that it has not grown. Source of the rule: spec/statistics.md, "Memory, allocations, launches, bytes". Pure.
+// said. A count that only NEW has is no finding, since a benchmark may come to count more; it is
+// said too. One that only BASE has is missing: nobody knows that it has not grown. Source of the
+// rule: spec/statistics.md, "Memory, allocations, launches, bytes". Pure.
 #ifndef DRAFTMARK_SRC_PERF_COUNT_COMPARISON_H_
 #define DRAFTMARK_SRC_PERF_COUNT_COMPARISON_H_
 

@@ -1,4 +1,5 @@
-// The gate: is a build slower than its base? Runs both in turn, by the method of spec/statistics.md.
+// The gate: is a build slower than its base? Runs both in turn, by the method of
+// spec/statistics.md.
 //
 //   DM_ASSIGN_OR_RETURN(const GateResult result, RunGate({.seed = 7}, runner));
 //   result.verdict;   // of all cases together

@@ -1,5 +1,5 @@
-// GpuMonitor: what a GPU says of itself around a measurement, behind an interface, so that the rules
-// over it (contamination.h) are tested with invented states.
+// GpuMonitor: what a GPU says of itself around a measurement, behind an interface, so that the
+// rules over it (contamination.h) are tested with invented states.
 //
 //   const GpuState before = monitor.Full();
 //   ... samples, monitor.Quick() between them ...

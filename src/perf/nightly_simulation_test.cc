@@ -1,9 +1,10 @@
 // The figures of spec/statistics.md on nights, by simulation under the noise models B to F, in some
 // 20 s on two cores. Seeded, so it passes always or never on a machine.
 //
-// The page's power of the alarm is of run medians; what draftmark takes is run values (run_value.h),
-// which must be at least as good: where a kernel has two modes (E), medians see 35 in 1,000 and run
-// values nearly all. No sentinel is simulated, since the page has no model of a drift.
+// The page's power of the alarm is of run medians; what draftmark takes is run values
+// (run_value.h), which must be at least as good: where a kernel has two modes (E), medians see 35
+// in 1,000 and run values nearly all. No sentinel is simulated, since the page has no model of a
+// drift.
 #include <cstdint>
 #include <iostream>
 #include <map>

@@ -64,8 +64,8 @@ struct PerfCase {
 struct PerfComparison {
   std::vector<PerfCase> cases;  // of both sides, in base's order
   std::vector<std::string> only_base, only_next;
-  // Slower if a case is or has a larger count, else invalid, else unclear, else faster if a case is,
-  // else same.
+  // Slower if a case is or has a larger count, else invalid, else unclear, else faster if a case
+  // is, else same.
   Verdict verdict = Verdict::kSame;
 };
 

@@ -84,9 +84,9 @@ struct Acceptance {
 };
 
 // Records the counts of the cases whose id `pattern` (src/base/wildcard.h) takes, as CompareCounts
-// finds them different, and returns what changed. Cases that are gone are dropped; one that comes or
-// goes is a change of the field kWholeCase from 0 to 1 or back. The first record of all is not kept
-// in `accepted`: it changes nothing.
+// finds them different, and returns what changed. Cases that are gone are dropped; one that comes
+// or goes is a change of the field kWholeCase from 0 to 1 or back. The first record of all is not
+// kept in `accepted`: it changes nothing.
 std::vector<AcceptedCount> AcceptCounts(const CountedCases& found,
                                         const std::vector<std::string>& architectures,
                                         std::string_view pattern, const Acceptance& acceptance,

@@ -1,5 +1,5 @@
-// In which order the benchmarks of a run go: shuffled, so that what comes first (a cold GPU) or next
-// to what is another case each time; seeded, so that a run can be repeated in its order.
+// In which order the benchmarks of a run go: shuffled, so that what comes first (a cold GPU) or
+// next to what is another case each time; seeded, so that a run can be repeated in its order.
 //
 //   for (const std::size_t at : ShuffledOrder(cases.size(), seed)) Register(cases[at]);
 //

@@ -1,6 +1,6 @@
 // The charts that are drawn without JavaScript, as inline SVG. Colours are classes of page.css, so
-// that light, dark and print each have their own; what a shape stands for is in its <title>, or, for
-// sparklines, in the row that they stand in. Pure, thread-safe.
+// that light, dark and print each have their own; what a shape stands for is in its <title>, or,
+// for sparklines, in the row that they stand in. Pure, thread-safe.
 #ifndef DRAFTMARK_SRC_PERF_DASHBOARD_CHARTS_H_
 #define DRAFTMARK_SRC_PERF_DASHBOARD_CHARTS_H_
 

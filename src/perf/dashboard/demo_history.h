@@ -5,9 +5,9 @@
 //
 // Three testbeds with operations and drafts. Nights have noise of 0.4 % (one testbed 1.2 %); some
 // cases get slower or faster by 2 to 8 % on some night; in the last night two cases of the first
-// testbed are slower and a field of scratch memory has grown by 4,096 bytes; a driver changes on the
-// way. Older nights are as retention leaves them, the last ones are whole runs. The same options
-// give the same records, byte for byte. Nothing in it was measured.
+// testbed are slower and a field of scratch memory has grown by 4,096 bytes; a driver changes on
+// the way. Older nights are as retention leaves them, the last ones are whole runs. The same
+// options give the same records, byte for byte. Nothing in it was measured.
 #ifndef DRAFTMARK_SRC_PERF_DASHBOARD_DEMO_HISTORY_H_
 #define DRAFTMARK_SRC_PERF_DASHBOARD_DEMO_HISTORY_H_
 

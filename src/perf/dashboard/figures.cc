@@ -96,7 +96,8 @@ bool ArchitectureLess(const std::string& one, const std::string& other) {
   const auto split = [](const std::string& text) {
     const std::size_t digits = text.find_last_not_of("0123456789") + 1;  // 0 for npos
     const std::string number = text.substr(digits);
-    // A number is longer before it is larger; leading zeros do not occur, and would only sort oddly.
+    // A number is longer before it is larger; leading zeros do not occur, and would only sort
+    // oddly.
     return std::tuple(text.substr(0, digits), number.size(), number);
   };
   return split(one) < split(other);

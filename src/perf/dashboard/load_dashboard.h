@@ -5,8 +5,8 @@
 //                       LoadDashboard(reader, {.source = "history.db", .now = now}));
 //
 // Environments that differ in driver or CUDA alone are one testbed, whose trends go on; of a case
-// whose schema changed only the newest schema is shown, since it measures something else. A point is
-// a night: the median of its valid runs. A night without a valid run has no point, and says why.
+// whose schema changed only the newest schema is shown, since it measures something else. A point
+// is a night: the median of its valid runs. A night without a valid run has no point, and says why.
 //
 // An exact count is judged against the least value since the last `draftmark perf accept`, the
 // accepted one included: what was better once must not get worse unnoticed.

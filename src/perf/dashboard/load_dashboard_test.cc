@@ -69,8 +69,8 @@ class LoadDashboardTest : public ::testing::Test {
   TestFolder folder_;
 };
 
-// Two cases of one night, by two commits: each point shows its own, also where the other one came later, and
-// the nights around them stay one run each.
+// Two cases of one night, by two commits: each point shows its own, also where the other one came
+// later, and the nights around them stay one run each.
 TEST_F(LoadDashboardTest, APointHasTheCommitThatMeasuredIt) {
   RunRecord first = Run(kNight, 1e-6), second = Run(kNight + 600, 2e-6, H200(), 1);
   first.commit = "earlier";
@@ -148,7 +148,8 @@ TEST_F(LoadDashboardTest, ANightIsTheMedianOfItsRuns) {
   EXPECT_EQ(data.runs[0].command, "draftmark perf nightly");
 }
 
-// The newest run that measured it says how fast the machine multiplies; what is no number says nothing.
+// The newest run that measured it says how fast the machine multiplies; what is no number says
+// nothing.
 TEST_F(LoadDashboardTest, ThePeakOfATestbedIsMeasured) {
   Add(Run(kNight - 2 * kDay, 1e-6));
   EXPECT_EQ(Load().testbeds[0].peak_flops, std::nullopt);
@@ -167,7 +168,8 @@ TEST_F(LoadDashboardTest, ThePeakOfATestbedIsMeasured) {
   EXPECT_EQ(Load().testbeds[0].peak_flops, 7.5e14);
 }
 
-// From the tenth night on the machine is slower by 5 %, copies and products alike: no change of a case.
+// From the tenth night on the machine is slower by 5 %, copies and products alike: no change of a
+// case.
 TEST_F(LoadDashboardTest, ADriftOfTheMachineIsNoChangeOfLevel) {
   for (int night = 0; night < 20; ++night) {
     const double drift = night >= 10 ? 1.05 : 1;

@@ -27,8 +27,8 @@ struct LoadState {
   std::map<EnvironmentId, Bed> beds = {};
   // Index of the run of an environment's night, after LoadRuns.
   std::map<std::pair<EnvironmentId, std::int32_t>, std::size_t> runs = {};
-  // Of a night with runs of several commits, the run of each: a series may have been measured by one of
-  // them alone.
+  // Of a night with runs of several commits, the run of each: a series may have been measured by
+  // one of them alone.
   std::map<std::pair<EnvironmentId, std::int32_t>, std::map<std::string, std::size_t>> by_commit =
       {};
   // By sentinel (kCopyContext, kGemmContext), testbed and day what one byte or operation took.

@@ -57,8 +57,9 @@ struct Found {
   bool newest = true;  // of its night
 };
 
-// Nights stay in their order, whatever a clock that was changed says of their runs: a time that is of
-// another day gives way to the night's, and none is before one of an earlier night of its testbed.
+// Nights stay in their order, whatever a clock that was changed says of their runs: a time that is
+// of another day gives way to the night's, and none is before one of an earlier night of its
+// testbed.
 void OrderByNight(std::vector<Found>& found) {
   for (Found& one : found) {
     const std::int64_t night = one.night.second * kSecondsPerDay;
@@ -131,7 +132,8 @@ Status LoadRuns(LoadState& state) {
                            .clocks = bed.environment.clocks,
                            .note = NoteOf(night, by_id)};
     const std::pair key(night.environment, night.day);
-    // The last run of a commit that is still there stands for it, the last one of all for the night.
+    // The last run of a commit that is still there stands for it, the last one of all for the
+    // night.
     std::set<std::string> commits;
     for (auto id = night.runs.rbegin(); id != night.runs.rend(); ++id) {
       const auto row = by_id.find(*id);

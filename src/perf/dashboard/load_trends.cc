@@ -51,7 +51,8 @@ Status LoadRates(LoadState& state, const NightSeries& newest, DashboardSeries& s
   return OkStatus();
 }
 
-// The run that stands for a night of a series: the night's, or that of the commit which measured it.
+// The run that stands for a night of a series: the night's, or that of the commit which measured
+// it.
 StatusOr<std::optional<std::size_t>> RunOf(LoadState& state, const NightSeries& series,
                                            std::int32_t day) {
   const std::pair night(series.series.environment, day);

@@ -14,8 +14,9 @@
 
 namespace draftmark {
 
-// What breaks out of a script, an attribute, a comment, a CDATA section, a template, a shell word, a
-// CSV field and a line; a control character, an override of writing direction, letters and no UTF-8.
+// What breaks out of a script, an attribute, a comment, a CDATA section, a template, a shell word,
+// a CSV field and a line; a control character, an override of writing direction, letters and no
+// UTF-8.
 inline constexpr std::string_view kHostile =
     "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)><!--]]>{{DATA}}$(id)`,\n"
     "\x01\xE2\x80\xAE\xC3\xA4\xE6\xBC\xA2\xFF&amp;";

@@ -18,9 +18,9 @@ using Values = std::vector<std::optional<double>>;
 
 Values RoundTrip(const Values& values) { return DecodeSeries(EncodeSeries(values)).value(); }
 
-// Worked by hand: 200,000 and 250,000 units of 1e-5, none, 200,000. 1 + 2 x 200,000 = 400,001 is 0x81
-// 0xB5 0x18 in groups of seven bits; 1 + 2 x 50,000 is 0xA1 0x8D 0x06; 0; 1 + (2 x 50,000 - 1) is
-// 0xA0 0x8D 0x06.
+// Worked by hand: 200,000 and 250,000 units of 1e-5, none, 200,000. 1 + 2 x 200,000 = 400,001 is
+// 0x81 0xB5 0x18 in groups of seven bits; 1 + 2 x 50,000 is 0xA1 0x8D 0x06; 0; 1 + (2 x 50,000 - 1)
+// is 0xA0 0x8D 0x06.
 TEST(SeriesCodeTest, Format) {
   const SeriesCode code = EncodeSeries(Values{2.0, 2.5, std::nullopt, 2.0});
   EXPECT_EQ(code.exponent, -5);

@@ -5,10 +5,10 @@
 //
 // A segment is what FindChangePoints (change_points.h) leaves together in the points over their
 // nights' sentinels, as the nightly alarm looks at them, or as they were measured where a night has
-// none: a drift of the whole machine is no change of a case. Its level is the median of its nights as
-// they were measured. The band is what the nightly alarm calls noise: 4 x 1.4826 x MAD on both sides, MAD
-// not below 0.2 % of the level (nightly_alarm.h). Series are analysed in parallel. Thread-safe for
-// different data.
+// none: a drift of the whole machine is no change of a case. Its level is the median of its nights
+// as they were measured. The band is what the nightly alarm calls noise: 4 x 1.4826 x MAD on both
+// sides, MAD not below 0.2 % of the level (nightly_alarm.h). Series are analysed in parallel.
+// Thread-safe for different data.
 #ifndef DRAFTMARK_SRC_PERF_DASHBOARD_TREND_H_
 #define DRAFTMARK_SRC_PERF_DASHBOARD_TREND_H_
 

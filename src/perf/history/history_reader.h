@@ -10,8 +10,8 @@
 // (history_benchmark.cc).
 //
 // Errors: NOT_FOUND (no database, no such run), FAILED_PRECONDITION (a newer or an older schema,
-// another program's database), DATA_LOSS, UNAVAILABLE; see history.h. Works in a folder that may not
-// be written. For one thread.
+// another program's database), DATA_LOSS, UNAVAILABLE; see history.h. Works in a folder that may
+// not be written. For one thread.
 #ifndef DRAFTMARK_SRC_PERF_HISTORY_HISTORY_READER_H_
 #define DRAFTMARK_SRC_PERF_HISTORY_HISTORY_READER_H_
 

@@ -3,9 +3,9 @@
 //   DM_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, ImportPath("results", {}));
 //
 // A path is
-//   a folder that `tools/bundle/run` wrote (it has summary.json): each report in bench/ is a run, and
-//     so is the conformance of verify/report.json with junit.xml; GPU, driver, CUDA, commit and date
-//     are those of the summary;
+//   a folder that `tools/bundle/run` wrote (it has summary.json): each report in bench/ is a run,
+//     and so is the conformance of verify/report.json with junit.xml; GPU, driver, CUDA, commit and
+//     date are those of the summary;
 //   any other folder: every *.json in it, each a run (one process), and the folders in it
 //     (result_folders.h);
 //   a file: a report of Google Benchmark, of draftmark verify or of draftmark bench roofline, or

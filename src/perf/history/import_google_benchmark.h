@@ -1,6 +1,7 @@
 // A report of Google Benchmark as a run of the history.
 //
-//   DM_ASSIGN_OR_RETURN(const RunRecord run, ImportGoogleBenchmark(text, "draft_benchmark.json", {}));
+//   DM_ASSIGN_OR_RETURN(const RunRecord run,
+//                       ImportGoogleBenchmark(text, "draft_benchmark.json", {}));
 //
 // The run's value of a case is that of its repetitions (run_value.h); where the program itself took
 // the samples and says so by the counters of benchmark_counters.h, real_time is the value already,
@@ -9,8 +10,8 @@
 // Counters. Exact counts, which a gate compares without a test: launches, allocations, peak_bytes,
 // device_bytes, and memory_*. Rates and shares: GB/s, GFLOP/s (or Google's bytes_per_second,
 // bytes/s, flops/s), copy_share, floor_share (or ratio_to_floor, its inverse). All others are kept
-// as numbers. Of several repetitions the largest count and the median of the rest. What is NaN, as a
-// rate over no time is, is left out.
+// as numbers. Of several repetitions the largest count and the median of the rest. What is NaN, as
+// a rate over no time is, is left out.
 //
 // Environment, commit and time come from the report's context (gpu, driver, clocks, commit, date,
 // session, run_number) and from `facts`. Of the context nothing is kept that names a host or a

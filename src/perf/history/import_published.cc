@@ -140,7 +140,8 @@ Status ReadMachine(const JsonObject& root, RunRecord& run) {
   return OkStatus();
 }
 
-// Of several parts of a file that say it, what was measured last decides, and the file itself first.
+// Of several parts of a file that say it, what was measured last decides, and the file itself
+// first.
 Status ReadOrigin(const JsonObject& object, RunRecord& run) {
   DM_ASSIGN_OR_RETURN(run.commit, object.StringOr("commit", run.commit));
   DM_ASSIGN_OR_RETURN(const std::string date, object.StringOr("date", ""));

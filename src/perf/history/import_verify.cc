@@ -13,7 +13,8 @@
 namespace draftmark {
 namespace {
 
-// The worst stage's relative L2 error, as a share of its bound. Stages that must be exact have none.
+// The worst stage's relative L2 error, as a share of its bound. Stages that must be exact have
+// none.
 StatusOr<std::optional<double>> UsedShareOf(const JsonObject& draft) {
   std::optional<double> worst;
   DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> stages, draft.ObjectList("stages"));

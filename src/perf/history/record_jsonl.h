@@ -12,10 +12,11 @@
 //   {"end":{"lines":3,"sha256":"..."}}
 //
 // The first line names the kind and its fields, then comes one line for each item in canonical
-// order; record_fields.h has all keys. A field with its default (an empty text, 0, false, absent) is
-// left out; `schema` by default is 1, `valid` true and `metric` "time". The last line counts the
+// order; record_fields.h has all keys. A field with its default (an empty text, 0, false, absent)
+// is left out; `schema` by default is 1, `valid` true and `metric` "time". The last line counts the
 // lines before it and has the SHA-256 of their bytes, so that a file that was cut or changed is
-// noticed. Numbers are printed so that they are read back bit for bit: equal records are equal bytes.
+// noticed. Numbers are printed so that they are read back bit for bit: equal records are equal
+// bytes.
 //
 // A record's id (uid) is the first 16 hexadecimal digits of the SHA-256 of the file that it was
 // imported from, or else of its own lines: importing the same again, anywhere, gives the same id.

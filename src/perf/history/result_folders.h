@@ -4,8 +4,8 @@
 //   DM_ASSIGN_OR_RETURN(const std::vector<ResultFolder> folders, FindResultFolders("night"));
 //   for (const ResultFolder& folder : folders) Read(folder.reports);
 //
-// A folder with summary.json is the bundle's: its reports are those in bench/, and of the folders in
-// it only those that are the bundle's, too, are further results. Any other folder holds reports
+// A folder with summary.json is the bundle's: its reports are those in bench/, and of the folders
+// in it only those that are the bundle's, too, are further results. Any other folder holds reports
 // (*.json) or further folders, each of which must have results: what is given is read or refused,
 // and never left out without a word. A file stands for itself.
 //

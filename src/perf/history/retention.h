@@ -5,13 +5,13 @@
 //   DM_ASSIGN_OR_RETURN(const RetentionReport done, ApplyRetention(history, plan, ""));
 //
 // What stays of a night: of each series the median, least and largest value of its valid runs, how
-// many they were, and the exact counts of its last run (NightRecord), so trends and baselines go on.
-// What goes: the single runs, with their medians, marks and other numbers, and their JSONL files,
-// which are deleted or moved into a folder. Runs that checked something (conformance, suites), all
-// verdicts, A/A results, accepted changes and releases stay for ever.
+// many they were, and the exact counts of its last run (NightRecord), so trends and baselines go
+// on. What goes: the single runs, with their medians, marks and other numbers, and their JSONL
+// files, which are deleted or moved into a folder. Runs that checked something (conformance,
+// suites), all verdicts, A/A results, accepted changes and releases stay for ever.
 //
-// The night record is written before anything goes, and lists the runs that it stands for: these are
-// not taken in again by a rebuild or a merge. Killed half-way, the next call goes on.
+// The night record is written before anything goes, and lists the runs that it stands for: these
+// are not taken in again by a rebuild or a merge. Killed half-way, the next call goes on.
 #ifndef DRAFTMARK_SRC_PERF_HISTORY_RETENTION_H_
 #define DRAFTMARK_SRC_PERF_HISTORY_RETENTION_H_
 

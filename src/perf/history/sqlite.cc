@@ -75,7 +75,8 @@ Status SqliteHandle::ErrorOf(int result) const {
       return ResourceExhaustedError(fmt::format("{}: cannot write: {}", path_, said));
     case SQLITE_IOERR:
       if (system != 0) return ErrnoStatus(system, "write or read", path_);
-      // SQLite does not keep the reason of every write that failed; a file that may not grow is one.
+      // SQLite does not keep the reason of every write that failed; a file that may not grow is
+      // one.
       if (result == SQLITE_IOERR_WRITE || result == SQLITE_IOERR_FSYNC ||
           result == SQLITE_IOERR_TRUNCATE || result == SQLITE_IOERR_SHMSIZE) {
         return ResourceExhaustedError(

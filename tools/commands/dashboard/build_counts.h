@@ -3,8 +3,8 @@
 //
 //   DM_RETURN_IF_ERROR(AddBuildCounts("golden/configs", "benchmarks/recorded/counts.json", data));
 //
-// They take the place of counts of the same cases in the history. Of recorded cases on GPUs only the
-// recorded values are known, and those are in the history too.
+// They take the place of counts of the same cases in the history. Of recorded cases on GPUs only
+// the recorded values are known, and those are in the history too.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_DASHBOARD_BUILD_COUNTS_H_
 #define DRAFTMARK_TOOLS_COMMANDS_DASHBOARD_BUILD_COUNTS_H_
 

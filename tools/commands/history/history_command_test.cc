@@ -153,7 +153,8 @@ TEST_F(HistoryCommandTest, ErrorsAre2AndOneLine) {
   }
 }
 
-// A clock that was changed between two runs: both are kept, in the order of their nights, and it is said.
+// A clock that was changed between two runs: both are kept, in the order of their nights, and it is
+// said.
 TEST_F(HistoryCommandTest, AClockThatWasChangedIsTold) {
   const std::string later = Write("later.json", kReport);
   std::string text = kReport;

@@ -74,7 +74,8 @@ OrderedJson ImportJson(const std::vector<ImportedRun>& imported, const std::stri
   return json;
 }
 
-// A night is what a run counts for, whatever its clock says; but a clock that is off should be known.
+// A night is what a run counts for, whatever its clock says; but a clock that is off should be
+// known.
 std::vector<std::string> ClockProblems(const std::vector<RunRecord>& runs, const Clock& clock) {
   constexpr std::int64_t kDaySeconds = 86400;
   const std::int64_t today = std::chrono::sys_days(clock.Today()).time_since_epoch().count();

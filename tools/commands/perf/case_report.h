@@ -5,8 +5,8 @@
 // the median of the run values and median that of the runs' own medians), ratio, ci_998, ci_95, p,
 // variation, detectable_shift, add_runs; where there are cycles, cycles ({verdict, ratio, ci_998,
 // p}); where there are exact counts, counts ([{counter, base, new, change}], the larger count of a
-// side's runs, null where it has none; change is larger, smaller, same, or null); reproduce. Where a
-// benchmark failed its numbers are absent.
+// side's runs, null where it has none; change is larger, smaller, same, or null); reproduce. Where
+// a benchmark failed its numbers are absent.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_CASE_REPORT_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_CASE_REPORT_H_
 

@@ -38,8 +38,8 @@ struct Now {
   std::vector<std::string> without;        // results without a report of Google Benchmark
 };
 
-// False where it is no report of Google Benchmark, as results of the bundle hold others, too; a file
-// that was named must be one.
+// False where it is no report of Google Benchmark, as results of the bundle hold others, too; a
+// file that was named must be one.
 StatusOr<bool> AddReport(const std::string& path, bool named, Now& now) {
   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   if (!named) {

@@ -1,8 +1,8 @@
 // What `draftmark perf gate` prints.
 //
 // JSON: {schema_version: 1, verdict, exit_code, advisory, seed, processes, disturbed, base, new,
-// out, cases: [...], only_in_base: [...], only_in_new: [...], missing: {cases, counts}, reproduce}. A case: as in
-// case_report.h, and look, floor, fresh ({confirmed, ratio, p}; where it was slower).
+// out, cases: [...], only_in_base: [...], only_in_new: [...], missing: {cases, counts}, reproduce}.
+// A case: as in case_report.h, and look, floor, fresh ({confirmed, ratio, p}; where it was slower).
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_GATE_REPORT_H_
 
@@ -29,8 +29,8 @@ struct GateReport {
 
 std::vector<PerfCase> CasesOf(const GateResult& result);
 
-// 0 for an advisory gate, unless a count is larger or something is missing: that is exact on a noisy
-// machine too.
+// 0 for an advisory gate, unless a count is larger or something is missing: that is exact on a
+// noisy machine too.
 int GateExitCode(const GateReport& report);
 std::string GateText(const GateReport& report);
 OrderedJson GateJson(const GateReport& report);

@@ -1,8 +1,8 @@
 // The runs of one night and environment, as `draftmark perf nightly` judges them.
 //
 // Sentinels (statistics page, "Nightly") are the time of a copy on the device, and that of a large
-// BF16 product by cuBLASLt for cases that are bound by arithmetic: those whose share of the product's
-// FLOPs per second is above that of the copy's bytes per second in the same night.
+// BF16 product by cuBLASLt for cases that are bound by arithmetic: those whose share of the
+// product's FLOPs per second is above that of the copy's bytes per second in the same night.
 //
 //   NightRuns runs;
 //   for (const RunRecord& run : records) runs.Add(run);

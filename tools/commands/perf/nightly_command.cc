@@ -194,8 +194,8 @@ Status Confirm(const Options& options, const ImportFacts& facts, NightlyReport& 
   return OkStatus();
 }
 
-// The newest verdict is the one with the latest time. Where a clock went back, that of this night must
-// still be newer than those of the nights before it.
+// The newest verdict is the one with the latest time. Where a clock went back, that of this night
+// must still be newer than those of the nights before it.
 Status OrderByNight(HistoryReader& reader, NightlyReport& report, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const std::vector<GateRow> gates, reader.Gates());
   for (EnvironmentReport& environment : report.environments) {

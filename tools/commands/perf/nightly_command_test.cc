@@ -250,8 +250,8 @@ TEST_F(NightlyCommandTest, WhatIsGoneIs3UnlessAllowed) {
   EXPECT_EQ(Nightly({"--no-record", "--allow-missing"}).code, 0);
 }
 
-// The clock of the machine goes back by a day and more: the nights keep their order, nothing is lost,
-// and the newest verdict is that of the newest night.
+// The clock of the machine goes back by a day and more: the nights keep their order, nothing is
+// lost, and the newest verdict is that of the newest night.
 TEST_F(NightlyCommandTest, AClockThatGoesBackLosesNothing) {
   AddNights(13);
   EXPECT_EQ(Nightly().code, 0);
@@ -269,8 +269,8 @@ TEST_F(NightlyCommandTest, AClockThatGoesBackLosesNothing) {
   EXPECT_EQ(Nightly({"--no-record"}).code, 3);  // the newest night is still the newest
 }
 
-// A night that was measured elsewhere gets its second look from results of there, and then the second
-// word is the newest one.
+// A night that was measured elsewhere gets its second look from results of there, and then the
+// second word is the newest one.
 TEST_F(NightlyCommandTest, ASecondLookByResultsOfElsewhere) {
   AddNights(12);
   AddNight(12, {.seconds = 1.03e-3});

@@ -11,8 +11,8 @@ namespace draftmark {
 
 inline constexpr char kRecordedCounts[] = "benchmarks/recorded/counts.json";
 
-// `given`, or where that is empty `relative`, a file or folder of this checkout. NOT_FOUND outside of
-// one.
+// `given`, or where that is empty `relative`, a file or folder of this checkout. NOT_FOUND outside
+// of one.
 StatusOr<std::string> FileOfCheckout(const std::string& given, const std::string& relative);
 
 StatusOr<RecordedCounts> ReadRecordedCounts(const std::string& path);
