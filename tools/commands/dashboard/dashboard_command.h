@@ -6,8 +6,9 @@
 // and a history that cannot be read; what the page says of regressions is the gate's to judge.
 //
 // JSON: {schema_version: 1, out, files: [names], testbeds, runs, trends, points, verdicts, slower,
-// grown, failed}; the last three are the newest verdicts that are slower, exact counts above their
-// recorded value and failing fields of the conformance matrix.
+// grown, failed, suites_failed}; the last four are the newest verdicts that are slower, exact
+// counts above their recorded value, failing fields of the conformance matrix, and suites of tests
+// whose newest total has a failure. Temporaries that a killed run left in DIR are removed.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_DASHBOARD_DASHBOARD_COMMAND_H_
 #define DRAFTMARK_TOOLS_COMMANDS_DASHBOARD_DASHBOARD_COMMAND_H_
 

@@ -4,9 +4,9 @@
 // JSON: {schema_version: 1, night, verdict, exit_code, environments: [{architecture, gpu, driver,
 // sentinel, commit, cases: [{name, schema, verdict, reason, baseline, seconds, nights, sentinel,
 // baseline_s, ratio, threshold, again_ratio, changes: [{night, before_s, after_s, step}],
-// reproduce}], counts: [{name, counter, night, expected, found, change}]}]}. baseline is false where
-// there are too few nights; baseline_s, ratio and threshold are absent then, and again_ratio without
-// fresh runs. counts are those that changed: larger, smaller, or missing, without found.
+// reproduce}], counts: [{name, counter, night, expected, found, change}]}]}. baseline is false
+// where there are too few nights; baseline_s, ratio and threshold are absent then, and again_ratio
+// without fresh runs. counts are those that changed: larger, smaller, or missing, without found.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_PERF_NIGHTLY_COMMAND_H_
 #define DRAFTMARK_TOOLS_COMMANDS_PERF_NIGHTLY_COMMAND_H_
 
