@@ -76,6 +76,23 @@ TEST_F(BuildCountsTest, TheyTakeThePlaceOfTheHistorys) {
   for (const DashboardCount& count : data.counts) EXPECT_NE(count.commit, "old");
 }
 
+// What was smaller once, as in published results of an older build, and was accepted since has not
+// grown; what was not accepted has.
+TEST_F(BuildCountsTest, AcceptedCountsOfAGpuHaveNotGrown) {
+  constexpr char kDraft[] = "draft/a/gamma=16";
+  recorded_.cases[{"sm_90", kDraft}] = {{"memory_workspace", 94724684}};
+  DashboardData before;
+  before.counts = {{"sm_90", kDraft, "memory_workspace", 94724684, 94723660, true, "c"},
+                   {"sm_90", kDraft, "launches", 7, 6, false, "c"},
+                   {"sm_100", kDraft, "memory_workspace", 94724684, 94723660, true, "c"}};
+  const DashboardData data = Add(before);
+  EXPECT_FALSE(HasGrown(data.counts[0]));
+  EXPECT_TRUE(HasGrown(data.counts[1]));  // nothing is recorded of it
+  EXPECT_TRUE(HasGrown(data.counts[2]));
+  before.counts[0].value = 94724685;
+  EXPECT_TRUE(HasGrown(Add(before).counts[0]));
+}
+
 TEST_F(BuildCountsTest, ErrorsNameTheFile) {
   DashboardData data;
   EXPECT_THAT(AddBuildCounts(configs_, folder_.Path("none.json"), data),
