@@ -264,6 +264,8 @@ Status JudgeIt(Options options, CommandContext& context) {
                        .database = options.database,
                        .environments = {},
                        .with_sentinel = !options.no_sentinel};
+  if (!options.recorded.empty()) report.flags += " --recorded " + ShellWord(options.recorded);
+  if (options.allow_missing) report.flags += " --allow-missing";
   for (EnvironmentNights& nights : environments) {
     report.environments.push_back(JudgeEnvironment(options, night, std::move(nights)));
   }

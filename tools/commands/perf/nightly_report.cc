@@ -21,6 +21,7 @@ std::string Reproduce(const NightlyReport& report, const EnvironmentReport& envi
   const std::string& architecture = environment.nights.environment.architecture;
   if (!architecture.empty()) command += " --arch " + ShellWord(architecture);
   if (!report.with_sentinel) command += " --no-sentinel";
+  command += report.flags;
   if (c != nullptr) command += " " + ShellWord("--case=" + c->case_id);
   if (c != nullptr && c->again && !report.fresh.empty()) {
     command += " --again-reports";

@@ -36,6 +36,7 @@ struct NightlyReport {
   bool with_sentinel = true;            // false: --no-sentinel
   std::vector<std::string> fresh = {};  // reports that confirmed, or their folder
   bool unconfirmed = false;             // slower, and there were no fresh runs
+  std::string flags = {};               // further ones of the line that reproduces it
 };
 
 // Of cases that have a baseline; their worst, as VerdictOf (perf_comparison.h).
