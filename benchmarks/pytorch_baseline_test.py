@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = os.path.join(os.environ["TEST_SRCDIR"], "draftmark/benchmarks/pytorch_baseline.py")
+SCRIPT = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "benchmarks/pytorch_baseline.py")
 FAKE = """
 bfloat16 = None
 class cuda:

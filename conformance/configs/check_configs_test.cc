@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/base/file_system.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 
@@ -38,7 +39,7 @@ TEST(CheckConfigsTest, GoldenConfigsPass) {
 
 // The folder in ../shared, where it may have more files than ours.
 TEST(CheckConfigsTest, OracleConfigsPass) {
-  const std::string directory = "../oracle_cases/cases/hf_configs";
+  const std::string directory = ExternalRunfiles("oracle_cases", "cases/hf_configs");
   if (!RealFileSystem().IsFile(directory + "/expected.json")) {
     GTEST_SKIP() << "../shared/cases is not there";
   }

@@ -1,15 +1,13 @@
 // Every oracle case at hand on the GPU; none without ../shared/cases.
-#include <cstdlib>
 
 #include "conformance/cuda/cuda_case_testing.h"
+#include "src/base/runfiles.h"
 
 namespace draftmark {
 namespace {
 
 std::vector<CudaCaseRun> OracleRuns() {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
-  if (runfiles == nullptr) return {};
-  return RunsBelow(std::string(runfiles) + "/oracle_cases/cases/drafter");
+  return RunsBelow(ExternalRunfiles("oracle_cases", "cases/drafter"));
 }
 
 class CudaOracleCaseTest : public CudaCaseTest {};

@@ -1,9 +1,9 @@
 // The float64 stages of golden/drafts as a foreign dump: without the ones in between, each case
 // agrees end to end, however deep it is.
-#include <cstdlib>
 
 #include "conformance/diagnosis/diagnose.h"
 #include "conformance/diagnosis/source.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
@@ -13,13 +13,10 @@ namespace draftmark {
 namespace {
 
 TEST(GoldenDraftsTest, TheirOwnStagesAgree) {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
-  ASSERT_NE(runfiles, nullptr);
   constexpr std::string_view kPrefix = "f64.";
   const TestFolder folder;
   std::size_t cases = 0;
-  for (const std::string& directory :
-       FindDrafterCases(std::string(runfiles) + "/draftmark/golden/drafts")) {
+  for (const std::string& directory : FindDrafterCases(Runfiles("golden/drafts"))) {
     SCOPED_TRACE(directory);
     DM_ASSERT_OK_AND_ASSIGN(const SafetensorsFile golden,
                             SafetensorsFile::Open(directory + "/golden.safetensors"));

@@ -1,9 +1,9 @@
 // PyTorch's BF16 runs of the oracle cases, as foreign dumps: every stage agrees, most of them with
 // Hugging Face's rounding. They lie in ../shared/cases; the copies in golden/ are trimmed.
-#include <cstdlib>
 
 #include "conformance/diagnosis/diagnose.h"
 #include "conformance/diagnosis/source.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
@@ -13,13 +13,11 @@ namespace draftmark {
 namespace {
 
 TEST(TorchRunsTest, PyTorchsRunsAgree) {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
-  ASSERT_NE(runfiles, nullptr);
   constexpr std::string_view kPrefix = "torch_bf16.";
   const TestFolder folder;
   std::size_t runs = 0;
   for (const std::string& directory :
-       FindDrafterCases(std::string(runfiles) + "/oracle_cases/cases/drafter")) {
+       FindDrafterCases(ExternalRunfiles("oracle_cases", "cases/drafter"))) {
     SCOPED_TRACE(directory);
     DM_ASSERT_OK_AND_ASSIGN(const SafetensorsFile golden,
                             SafetensorsFile::Open(directory + "/golden.safetensors"));

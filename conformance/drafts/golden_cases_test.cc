@@ -1,11 +1,11 @@
 // Every oracle case at hand, in both precisions: the ones in golden/ always, all of ../shared/cases
 // where it lies beside the checkout.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/cases/drafter_case.h"
 
@@ -23,10 +23,8 @@ std::string RunName(const ::testing::TestParamInfo<Run>& info) {
 }
 
 std::vector<Run> RunsBelow(const std::string& folder) {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
   std::vector<Run> runs;
-  if (runfiles == nullptr) return runs;
-  for (const std::string& directory : FindDrafterCases(std::string(runfiles) + "/" + folder)) {
+  for (const std::string& directory : FindDrafterCases(folder)) {
     runs.push_back({directory, Precision::kExact});
     runs.push_back({directory, Precision::kBf16});
   }
@@ -45,13 +43,13 @@ void RunAndExpectPass(const Run& run) {
 class GoldenCaseTest : public ::testing::TestWithParam<Run> {};
 TEST_P(GoldenCaseTest, ReferencePasses) { RunAndExpectPass(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Golden, GoldenCaseTest,
-                         ::testing::ValuesIn(RunsBelow("draftmark/golden/drafter")), RunName);
+                         ::testing::ValuesIn(RunsBelow(Runfiles("golden/drafter"))), RunName);
 
 TEST(GoldenCasesTest, Float64FixesManyTokensInBf16) {
   // A rule that never binds would be none. dflash_softcap alone decides nothing: its margins are small.
   std::size_t decided = 0;
   std::size_t drafts = 0;
-  for (const auto& run : RunsBelow("draftmark/golden/drafter")) {
+  for (const auto& run : RunsBelow(Runfiles("golden/drafter"))) {
     if (run.precision != Precision::kBf16) continue;
     DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(run.directory));
     DM_ASSERT_OK_AND_ASSIGN(
@@ -73,18 +71,19 @@ TEST(GoldenCasesTest, Float64FixesManyTokensInBf16) {
 }
 
 TEST(GoldenCasesTest, TheSevenOracleCasesAreThere) {
-  EXPECT_EQ(RunsBelow("draftmark/golden/drafter").size(), 2u * 7u);
+  EXPECT_EQ(RunsBelow(Runfiles("golden/drafter")).size(), 2u * 7u);
 }
 
 class OracleCaseTest : public ::testing::TestWithParam<Run> {};
 // Empty without ../shared/cases; OracleCasesTest says so.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OracleCaseTest);
 TEST_P(OracleCaseTest, ReferencePasses) { RunAndExpectPass(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Oracle, OracleCaseTest,
-                         ::testing::ValuesIn(RunsBelow("oracle_cases/cases/drafter")), RunName);
+INSTANTIATE_TEST_SUITE_P(
+    Oracle, OracleCaseTest,
+    ::testing::ValuesIn(RunsBelow(ExternalRunfiles("oracle_cases", "cases/drafter"))), RunName);
 
 TEST(OracleCasesTest, AreBesideTheCheckout) {
-  if (RunsBelow("oracle_cases/cases/drafter").empty()) {
+  if (RunsBelow(ExternalRunfiles("oracle_cases", "cases/drafter")).empty()) {
     GTEST_SKIP() << "no ../shared/cases beside this checkout: only the cases in golden/ were run";
   }
 }

@@ -13,6 +13,7 @@
 
 #include "conformance/drafts/judge.h"
 #include "conformance/drafts/run_case.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/tensor/bfloat16.h"
 
@@ -21,7 +22,7 @@ namespace draftmark {
 inline std::string GoldenCase(const std::string& name) {
   // A path stays what it is.
   if (name.starts_with("/")) return name;
-  return std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafter/" + name;
+  return Runfiles("golden/drafter/") + name;
 }
 
 // Changes stages on their way from a backend to the judge.
@@ -107,7 +108,7 @@ inline const StageVerdict& Find(const std::vector<StageVerdict>& verdicts,
 }
 
 inline std::string GoldenDraft(const std::string& name) {
-  return std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafts/" + name;
+  return Runfiles("golden/drafts/") + name;
 }
 
 inline const Tamper kNone = [](const std::string&, Shape&, std::vector<double>&) {};

@@ -1,11 +1,11 @@
 #include "conformance/drafts/local_oracle.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 
 namespace draftmark {
@@ -50,8 +50,7 @@ TEST_F(CompareWithLocalTest, AStageWithoutAnOracleIsNotChecked) {
 }
 
 TEST(LocalOracleTest, WhatThePlainForwardRefusesIsAnError) {
-  const std::string folder =
-      std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafts/qwen3-4b-dflash";
+  const std::string folder = Runfiles("golden/drafts/qwen3-4b-dflash");
   Json json = ParseJson(ReadTextFile(folder + "/config.json").value(), "config.json").value();
   DM_ASSERT_OK_AND_ASSIGN(const DrafterCase sound, DrafterCase::WithoutStages(json, folder));
   DM_ASSERT_OK_AND_ASSIGN(const DrafterWeights weights,

@@ -2,13 +2,13 @@
 // checkout, not in golden/: without them these tests are skipped.
 #include "conformance/drafts/token_rules.h"
 
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "conformance/drafts/run_case.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 
 namespace draftmark {
@@ -21,8 +21,7 @@ class TokenRulesTest : public ::testing::Test {
  protected:
   // Runs the first step of a case in BF16 and keeps its stages; false if the case is not there.
   bool Run(const std::string& name) {
-    const std::string directory =
-        std::string(std::getenv("TEST_SRCDIR")) + "/oracle_cases/cases/drafter/" + name;
+    const std::string directory = ExternalRunfiles("oracle_cases", "cases/drafter/") + name;
     if (FindDrafterCases(directory).empty()) return false;
     case_.emplace(DrafterCase::Load(directory).value());
     weights_ = LoadDrafterWeights(case_->config(), case_->checkpoint()).value();

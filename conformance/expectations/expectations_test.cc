@@ -2,11 +2,11 @@
 // with its line.
 #include "conformance/expectations/expectations.h"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "src/base/fake_clock.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 
@@ -257,8 +257,7 @@ TEST(ExpectationsTest, FilesOnDisk) {
 }
 
 TEST(ExpectationsTest, TheFilesOfTheCheckoutExpectNothingYet) {
-  const std::string folder =
-      std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/conformance/expectations/";
+  const std::string folder = Runfiles("conformance/expectations/");
   for (const char* name : {"cpu.toml", "sm_90.toml"}) {
     DM_ASSERT_OK_AND_ASSIGN(const Expectations file, Expectations::Load(folder + name));
     EXPECT_TRUE(file.entries().empty()) << name;

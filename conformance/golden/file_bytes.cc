@@ -1,6 +1,7 @@
 #include "conformance/golden/file_bytes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 

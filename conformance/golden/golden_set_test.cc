@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -19,6 +18,7 @@
 #include "conformance/golden/manifest.h"
 #include "conformance/golden/regenerate.h"
 #include "src/base/faulty_file_system.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
@@ -31,7 +31,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+const std::string kGolden = Runfiles("golden");
 
 std::map<std::string, FileOutcome> Check(const std::string& golden, std::string_view only = "") {
   std::map<std::string, FileOutcome> outcomes;

@@ -3,11 +3,11 @@
 #include "conformance/plain/forward.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 
 #include "conformance/plain/tapped_stages.h"
 #include "src/backend/stages.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/reference/session.h"
 #include "src/weights/random_drafter.h"
@@ -153,10 +153,7 @@ TEST(PlainForwardTest, ConvolutionsAndSelectorAreTheReference) {
 }
 
 TEST(PlainForwardTest, GoldenCasesAgree) {
-  const char* const runfiles = std::getenv("TEST_SRCDIR");
-  ASSERT_NE(runfiles, nullptr);
-  const std::vector<std::string> folders =
-      FindDrafterCases(std::string(runfiles) + "/draftmark/golden/drafter");
+  const std::vector<std::string> folders = FindDrafterCases(Runfiles("golden/drafter"));
   ASSERT_FALSE(folders.empty());
   for (const std::string& folder : folders) {
     DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case, DrafterCase::Load(folder));

@@ -1,6 +1,7 @@
 #include "conformance/sizes/row_format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>

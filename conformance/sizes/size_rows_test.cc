@@ -2,13 +2,13 @@
 // the formulas.
 #include "conformance/sizes/size_rows.h"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/base/file_system.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 
 namespace draftmark {
@@ -67,8 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, SizeRowsFileTest, ::testing::ValuesIn(kFiles),
 
 // All files beside the checkout, also ones that golden/ does not hold.
 TEST(SizeRowsTest, OracleRowsBesideTheCheckoutPass) {
-  const std::string folder =
-      std::string(std::getenv("TEST_SRCDIR")) + "/oracle_cases/cases/buffer_sizes";
+  const std::string folder = ExternalRunfiles("oracle_cases", "cases/buffer_sizes");
   const StatusOr<std::vector<std::string>> names = RealFileSystem().List(folder);
   if (!names.ok() || names->empty()) {
     GTEST_SKIP() << "no ../shared/cases beside this checkout: only the rows in golden/ were run";

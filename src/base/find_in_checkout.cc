@@ -1,5 +1,7 @@
 #include "src/base/find_in_checkout.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -28,8 +30,11 @@ std::optional<std::string> FindInCheckout(const std::string& relative,
   }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const std::string candidate = program.string() + ".runfiles/draftmark/" + relative;
-    if (accepts(candidate)) return candidate;
+    for (const char* const workspace : {"draftmark", "_main"}) {  // as Bazel 4 and 7 call it
+      const std::string candidate =
+          fmt::format("{}.runfiles/{}/{}", program.string(), workspace, relative);
+      if (accepts(candidate)) return candidate;
+    }
     // bin/tools/draftmark of a bundle, and the same program among its data.
     for (std::filesystem::path folder = program.parent_path(); folder != folder.parent_path();
          folder = folder.parent_path()) {

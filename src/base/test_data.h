@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "src/base/find_in_checkout.h"
+#include "src/base/runfiles.h"
 
 namespace draftmark {
 
@@ -26,10 +27,7 @@ inline std::string TestData(const std::string& relative) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);
   };
-  if (const char* const runfiles = std::getenv("TEST_SRCDIR")) {
-    std::string path = std::string(runfiles) + "/draftmark/" + relative;
-    if (exists(path)) return path;
-  }
+  if (const std::string path = Runfiles(relative); exists(path)) return path;
   if (const std::optional<std::string> found = FindInCheckout(relative, exists)) {
     return std::filesystem::absolute(*found).lexically_normal().string();
   }

@@ -11,6 +11,7 @@ class TestDataTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ::unsetenv("BUILD_WORKSPACE_DIRECTORY");
+    ::unsetenv("TEST_WORKSPACE");
     std::filesystem::create_directories(root_.Path("runfiles/draftmark"));
     std::filesystem::create_directories(root_.Path("here/below"));
     ASSERT_THAT(WriteTextFile(root_.Path("runfiles/draftmark/both"), ""), IsOk());

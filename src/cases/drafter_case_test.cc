@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 
 namespace draftmark {
@@ -20,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafter";
+const std::string kGolden = Runfiles("golden/drafter");
 
 // Tensors of a golden file with bytes of their own, so that a test can change them.
 struct OwnedTensor {

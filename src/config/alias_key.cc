@@ -1,6 +1,7 @@
 #include "src/config/alias_key.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>

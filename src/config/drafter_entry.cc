@@ -1,6 +1,7 @@
 #include "src/config/drafter_entry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 #include <vector>

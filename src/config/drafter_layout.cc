@@ -1,6 +1,7 @@
 #include "src/config/drafter_layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // What the 34 fields must satisfy together: spec/model_config.md section 5.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/base/checked.h"
 #include "src/config/family.h"

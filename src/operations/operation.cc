@@ -1,6 +1,7 @@
 #include "src/operations/operation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

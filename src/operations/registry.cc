@@ -1,6 +1,7 @@
 #include "src/operations/registry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 #include <optional>

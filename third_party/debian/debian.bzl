@@ -22,11 +22,13 @@ def _debian_library_impl(repository_ctx):
             repository_ctx.symlink(found, "include/" + name)
         else:
             missing.append(name)
-    for name in repository_ctx.attr.libraries:
+    libraries = []
+    for name in repository_ctx.attr.libraries + repository_ctx.attr.optional_libraries:
         found = _find(repository_ctx, _LIBRARY_ROOTS, name)
         if found:
             repository_ctx.symlink(found, "lib/" + name)
-        else:
+            libraries.append(name)
+        elif name not in repository_ctx.attr.optional_libraries:
             missing.append(name)
     if missing:
         fail("\n@{} needs the Debian package(s) {} (not found: {}).\nInstall: apt-get install -y {}\nor run tools/setup, which installs everything the project needs.".format(
@@ -44,7 +46,7 @@ def _debian_library_impl(repository_ctx):
         "package(default_visibility = [\"//visibility:public\"])",
     ]
     deps = []
-    for name in repository_ctx.attr.libraries:
+    for name in libraries:
         target = "import_" + name.replace(".", "_")
         kind = "static_library" if name.endswith(".a") else "shared_library"
         lines.append("cc_import(name = \"{}\", {} = \"lib/{}\")".format(target, kind, name))
@@ -69,6 +71,7 @@ debian_library = repository_rule(
         "include_entries": attr.string_list(doc = "Files or folders below /usr/include."),
         "libraries": attr.string_list(doc = "Archives or shared objects below the system library folders."),
         "linkopts": attr.string_list(),
+        "optional_libraries": attr.string_list(doc = "The same, behind these and where they are installed."),
         "packages": attr.string_list(mandatory = True, doc = "What to install when something is missing."),
         "source": attr.label(allow_single_file = True, doc = "A file of this project that is compiled into the library."),
         "target": attr.string(mandatory = True),

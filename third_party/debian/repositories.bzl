@@ -39,6 +39,8 @@ def debian_repositories():
         include_entries = ["openssl"],
         # The archive, so that programs for other machines need no libcrypto there.
         libraries = ["libcrypto.a"],
+        # Debian 12's archive needs neither; forky's does (tools/bazel7).
+        optional_libraries = ["libz.a", "libzstd.a"],
         linkopts = ["-ldl", "-lpthread"],
     )
     debian_library(

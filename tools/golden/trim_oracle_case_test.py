@@ -12,9 +12,21 @@ import tempfile
 import unittest
 
 RUNFILES = os.environ["TEST_SRCDIR"]
-GOLDEN = os.path.join(RUNFILES, "draftmark/golden/drafter")
-ORACLE = os.path.join(RUNFILES, "oracle_cases/cases/drafter")
-SCRIPT = os.path.join(RUNFILES, "draftmark/tools/golden/trim_oracle_case.py")
+PROJECT = os.path.join(RUNFILES, os.environ["TEST_WORKSPACE"])
+
+
+def external(repository):
+    """The folder of another repository, as src/base/runfiles.h finds it."""
+    mapping = os.path.join(RUNFILES, "_repo_mapping")
+    prefix = f",{repository},"
+    lines = open(mapping, encoding="utf-8").read().splitlines() if os.path.exists(mapping) else []
+    names = [line[len(prefix) :] for line in lines if line.startswith(prefix)]
+    return os.path.join(RUNFILES, names[0] if names else repository)
+
+
+GOLDEN = os.path.join(PROJECT, "golden/drafter")
+ORACLE = os.path.join(external("oracle_cases"), "cases/drafter")
+SCRIPT = os.path.join(PROJECT, "tools/golden/trim_oracle_case.py")
 FILES = ["config.json", "golden.safetensors", "model.safetensors"]
 CASES = sorted(name for name in os.listdir(GOLDEN) if os.path.isdir(os.path.join(GOLDEN, name)))
 

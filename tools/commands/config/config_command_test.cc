@@ -1,6 +1,7 @@
 #include "tools/commands/config/config_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 #include "tools/commands/diff/diff_command.h"
 
-#include <cstdlib>
 
 #include "conformance/diagnosis/write_dump.h"
 #include "conformance/plain/mistakes.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/cases/drafter_case.h"
@@ -22,10 +22,7 @@ using ::testing::StartsWith;
 
 class DiffCommandTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    case_ = std::string(std::getenv("TEST_SRCDIR")) +
-            "/draftmark/golden/drafter/dflash_sliding_noncausal";
-  }
+  void SetUp() override { case_ = Runfiles("golden/drafter/dflash_sliding_noncausal"); }
   // A dump of the case, with the mistakes.
   std::string WriteDump(std::set<plain::Mistake> mistakes) {
     const DrafterCase drafter_case = DrafterCase::Load(case_).value();

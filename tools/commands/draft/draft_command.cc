@@ -1,6 +1,7 @@
 #include "tools/commands/draft/draft_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <memory>

@@ -1,5 +1,4 @@
 // The contract of `draftmark draft`, on the reference.
-#include <cstdlib>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -10,6 +9,7 @@
 #include "conformance/cuda/cuda_backend.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/draft/generated_checkpoint.h"
@@ -25,8 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::string kCatalogue =
-    std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/configs/drafter_configs.json";
+const std::string kCatalogue = Runfiles("golden/configs/drafter_configs.json");
 constexpr const char* kTiny[] = {"synthetic/tiny-dflash", "synthetic/tiny-dflash2",
                                  "synthetic/tiny-dspark"};
 

@@ -1,6 +1,7 @@
 #include "tools/commands/draft/draft_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>

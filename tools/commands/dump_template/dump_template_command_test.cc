@@ -1,8 +1,8 @@
 #include "tools/commands/dump_template/dump_template_command.h"
 
-#include <cstdlib>
 
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "tools/commands/run_command.h"
 
@@ -12,9 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-std::string Case() {
-  return std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden/drafter/dflash_yarn";
-}
+std::string Case() { return Runfiles("golden/drafter/dflash_yarn"); }
 
 TEST(DumpTemplateCommandTest, NamesDtypesAndShapes) {
   const CommandResult result = RunCommand({"dump-template", Case()});

@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/run_command.h"
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+const std::string kGolden = Runfiles("golden");
 
 TEST(GoldenCommand, ListsFilesWithTheirCases) {
   const CommandResult outcome = RunCommand({"golden", "list", "--golden", kGolden});

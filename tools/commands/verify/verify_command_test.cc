@@ -10,6 +10,7 @@
 #include "conformance/cuda/cuda_backend.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/run_command.h"
@@ -24,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+const std::string kGolden = Runfiles("golden");
 
 CommandResult Verify(std::vector<std::string> arguments, bool terminal = false) {
   arguments.insert(arguments.begin(), "verify");

@@ -11,6 +11,7 @@
 #include "src/base/fake_clock.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/run_command.h"
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::string kGolden = std::string(std::getenv("TEST_SRCDIR")) + "/draftmark/golden";
+const std::string kGolden = Runfiles("golden");
 const std::string kId = "draft/dflash_softcap/gamma=16,ctx=33,steps=2,nb=1";
 const std::string kDetails = " (one weight overwritten, tests, issue 1, until 2026-10-31)\n";
 
