@@ -34,10 +34,10 @@ TEST_F(RunfilesTest, OtherRepositoriesAreMapped) {
             root_.Path("") + "/_main~repositories~oracle_cases/cases");
 }
 
-// Where this very test's data is.
-TEST(RealRunfilesTest, AreThere) {
-  EXPECT_TRUE(RealFileSystem().IsDirectory(Runfiles("src/base")));
-}
+// Of this very test, before another one changes the environment.
+const std::string kOwn = Runfiles("src/base");
+
+TEST(RealRunfilesTest, AreThere) { EXPECT_TRUE(RealFileSystem().IsDirectory(kOwn)) << kOwn; }
 
 }  // namespace
 }  // namespace draftmark
