@@ -80,7 +80,7 @@ TEST(DrafterCatalogueTest, UsableEntriesAgreeWithThemselves) {
       EXPECT_EQ(Json::parse(geometry[key].dump()), value) << key;
     }
     EXPECT_EQ(Json(config->rope.theta), entry["rope"]["theta"]);
-    EXPECT_EQ(config->rope.type, entry["rope"]["type"]);
+    EXPECT_EQ(Json(config->rope.type), entry["rope"]["type"]);
     // A file that is one bare entry.
     EXPECT_THAT(ParseDrafterConfig(entry, "entry.json"), IsOk());
     EXPECT_THAT(ParseDrafterConfig(entry, "entry.json", name), IsOk());

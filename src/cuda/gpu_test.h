@@ -3,6 +3,9 @@
 //   using MyKernelTest = GpuTest;
 //   TEST_F(MyKernelTest, AddsRows) { ... device().sm_count ... }
 //
+// A process takes a GPU for itself (device_lease.h) with the first such test, and keeps it; so tests of
+// several processes run at a time where there are several GPUs.
+//
 // Without a device such a test is skipped with the reason. With DRAFTMARK_REQUIRE_GPU=1, which
 // --config=gpu sets, it fails instead: a GPU run that tested nothing must not look green.
 #ifndef DRAFTMARK_SRC_CUDA_GPU_TEST_H_

@@ -35,6 +35,9 @@ StatusOr<NvmlFunctions> Open(const std::string& path) {
         fmt::format("{} has no function {}", path,
                     nvml.init == nullptr ? "nvmlInit_v2" : "nvmlDeviceGetHandleByPciBusId_v2"));
   }
+  Bind(library, {"nvmlDeviceGetCount_v2"}, nvml.device_count);
+  Bind(library, {"nvmlDeviceGetHandleByIndex_v2"}, nvml.device_by_index);
+  Bind(library, {"nvmlDeviceGetUUID"}, nvml.device_uuid);
   Bind(library, {"nvmlDeviceGetClockInfo"}, nvml.clock_info);
   Bind(library, {"nvmlDeviceGetApplicationsClock"}, nvml.application_clock);
   Bind(library, {"nvmlDeviceGetDefaultApplicationsClock"}, nvml.default_application_clock);

@@ -46,6 +46,9 @@ struct NvmlFunctions {
 
   int (*init)() = nullptr;
   int (*device_by_pci_bus_id)(const char* id, NvmlDevice* device) = nullptr;
+  int (*device_count)(unsigned* count) = nullptr;
+  int (*device_by_index)(unsigned index, NvmlDevice* device) = nullptr;
+  int (*device_uuid)(NvmlDevice device, char* uuid, unsigned length) = nullptr;
   int (*clock_info)(NvmlDevice device, int clock, unsigned* mhz) = nullptr;
   // The clocks that were asked for, and those that would be without anyone asking.
   int (*application_clock)(NvmlDevice device, int clock, unsigned* mhz) = nullptr;

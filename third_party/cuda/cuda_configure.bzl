@@ -10,8 +10,11 @@ is incompatible, so that `//...` skips what needs CUDA and the rest builds.
     @local_cuda//:cublasLt_headers  the library is opened by the program, as the driver is (src/cuda/cublaslt_library.h)
     @local_cuda//:cupti_headers     of the callbacks; none where the toolkit has no CUPTI, which only a test needs
 
+    @local_cuda//toolkit            nvcc and all that it reads, for --//tools/cuda:toolkit_as_input
+
 nvcc is called by its absolute path and reads its own headers there. `:toolkit_id` stands for all of them as an input
-of the actions: another toolkit in the same place changes it.
+of the actions: another toolkit in the same place changes it. With --//tools/cuda:toolkit_as_input=true (--config=remote)
+the toolkit itself is an input, some 2,000 files and 200 MB, so that a remote worker needs none.
 """
 
 _WHEEL_FOLDER = ".cuda/nvidia/cu13"
@@ -74,6 +77,19 @@ filegroup(
 )
 """
 
+# A package of its own: its files are looked at only if it is used.
+_BUILD_TOOLKIT = """
+filegroup(
+    name = "toolkit",
+    srcs = glob(
+        ["bin/**", "nvvm/**", "include/**"],
+        # Bazel takes no file with a space in its name.
+        exclude = ["**/* *"],
+    ),
+    visibility = ["//visibility:public"],
+)
+"""
+
 _BUILD_CUBLASLT = """
 cc_library(
     name = "cublasLt_headers",
@@ -133,6 +149,7 @@ def _write_missing(repository_ctx):
         [_BUILD_MISSING_SETTING.format(reason = reason)] +
         [_BUILD_MISSING_TARGET.format(name = name, reason = reason) for name in targets],
     ))
+    repository_ctx.file("toolkit/BUILD", "filegroup(name = \"toolkit\", visibility = [\"//visibility:public\"])\n")
     repository_ctx.file("defs.bzl", "HAVE_CUDA = False\nNVCC = \"\"\n")
 
 def _cublaslt(repository_ctx, root):
@@ -182,6 +199,11 @@ def _cuda_configure_impl(repository_ctx):
         path = _cupti_header(root, name)
         if path:
             repository_ctx.symlink(path, "cupti/" + name)
+
+    for folder in ["bin", "nvvm", "include"]:
+        if root.get_child(folder).exists:
+            repository_ctx.symlink(root.get_child(folder), "toolkit/" + folder)
+    repository_ctx.file("toolkit/BUILD", _BUILD_TOOLKIT)
 
     repository_ctx.file("BUILD", _BUILD + _BUILD_CUPTI + _cublaslt(repository_ctx, root))
     repository_ctx.file("defs.bzl", "HAVE_CUDA = True\nNVCC = \"{}\"\n".format(nvcc))

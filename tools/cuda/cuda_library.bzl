@@ -81,11 +81,13 @@ def _include_flags(context):
     return flags
 
 def _nvcc(ctx, cc_toolchain, inputs, output, arguments, mnemonic):
+    toolkit = ctx.files.toolkit
+    nvcc = [file for file in toolkit if file.path.endswith("/toolkit/bin/nvcc")]
     ctx.actions.run(
-        executable = NVCC,
+        executable = nvcc[0] if nvcc else NVCC,
         arguments = arguments,
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin"},
-        inputs = depset([ctx.file._toolkit_id], transitive = [inputs, cc_toolchain.all_files]),
+        inputs = depset([ctx.file._toolkit_id] + toolkit, transitive = [inputs, cc_toolchain.all_files]),
         mnemonic = mnemonic,
         outputs = [output],
         progress_message = "%s %s" % (mnemonic, output.short_path),
@@ -174,6 +176,7 @@ cuda_library_rule = rule(
         "nvcc_copts": attr.string_list(doc = "For nvcc as they are, for example -maxrregcount=64."),
         "rdc": attr.bool(doc = "Relocatable device code: device functions are shared by the library's .cu files."),
         "srcs": attr.label_list(allow_files = [".cu", ".cuh", ".h"]),
+        "toolkit": attr.label(doc = "nvcc and all that it reads, where these are inputs; else they are those of this machine."),
         "_archs": attr.label(default = "//tools/cuda:archs"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
         "_cudadevrt": attr.label(default = "@local_cuda//:cudadevrt"),

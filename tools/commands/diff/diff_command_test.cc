@@ -1,6 +1,5 @@
 #include "tools/commands/diff/diff_command.h"
 
-
 #include "conformance/diagnosis/write_dump.h"
 #include "conformance/plain/mistakes.h"
 #include "src/base/json.h"

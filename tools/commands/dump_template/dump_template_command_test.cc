@@ -1,6 +1,5 @@
 #include "tools/commands/dump_template/dump_template_command.h"
 
-
 #include "src/base/json.h"
 #include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"

@@ -12,12 +12,13 @@
 namespace draftmark {
 namespace {
 
-Status RunSizes(const std::string& directory, VerifyReport& report) {
+Status RunSizes(const std::string& directory, Shard& shard, VerifyReport& report) {
   DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, RealFileSystem().List(directory));
   std::size_t files = 0;
   for (const std::string& name : names) {
     if (!name.ends_with(".json")) continue;
     ++files;
+    if (!shard.TakesNext()) continue;
     report.Progress(fmt::format("sizes {}", name));
     DM_ASSIGN_OR_RETURN(const RowsReport rows, CheckSizeRowsFile(JoinPath(directory, name)));
     std::vector<std::string> failures;
@@ -51,10 +52,10 @@ void RunScratch(VerifyReport& report) {
 
 }  // namespace
 
-Status RunGoldenSuites(const std::string& golden, VerifyReport& report) {
-  DM_RETURN_IF_ERROR(RunSizes(JoinPath(golden, "buffer_sizes"), report));
-  DM_RETURN_IF_ERROR(RunConfigs(JoinPath(golden, "configs"), report));
-  RunScratch(report);
+Status RunGoldenSuites(const std::string& golden, Shard& shard, VerifyReport& report) {
+  DM_RETURN_IF_ERROR(RunSizes(JoinPath(golden, "buffer_sizes"), shard, report));
+  if (shard.TakesNext()) DM_RETURN_IF_ERROR(RunConfigs(JoinPath(golden, "configs"), report));
+  if (shard.TakesNext()) RunScratch(report);
   return OkStatus();
 }
 

@@ -5,14 +5,15 @@
 
 #include <string>
 
+#include "src/base/shard.h"
 #include "src/base/status.h"
 #include "tools/commands/verify/verify_report.h"
 
 namespace draftmark {
 
-// Runs them all on the data below `golden`. An error means data that cannot be used; wrong results
+// Runs those that `shard` takes on the data below `golden`; a file of rows is a case. An error means data that cannot be used; wrong results
 // go to the report.
-Status RunGoldenSuites(const std::string& golden, VerifyReport& report);
+Status RunGoldenSuites(const std::string& golden, Shard& shard, VerifyReport& report);
 
 }  // namespace draftmark
 

@@ -16,6 +16,7 @@
 #include "conformance/operations/check_operation.h"
 #include "kernels/plugin/plugin_library.h"
 #include "src/base/file_system.h"
+#include "src/base/shard.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
 #include "tools/commands/verify/checkout.h"
@@ -37,19 +38,25 @@ struct VerifyOptions {
   std::string golden;
   std::string expectations;  // a file
   std::string arch;          // empty: the backend's own
+  std::string shard;         // empty: everything
   OutputFormat format = OutputFormat::kText;
 };
 
-// One run: who computes, what is expected, and where the results go.
+// One run: who computes, what is expected, which share of the cases, and where the results go.
 struct VerifyRun {
   const VerifyBackend& backend;
   const Expectations& expectations;
+  Shard& shard;
   VerifyReport& report;
 };
 
 void RunOperationCases(std::span<const OperationCase> cases, const VerifyRun& run) {
   std::vector<OperationReport> reports;
   for (const OperationCase& c : cases) {
+    if (!run.shard.TakesNext()) {
+      run.report.LeaveToOthers(c.Id());
+      continue;
+    }
     run.report.Progress(c.Id());
     StatusOr<OperationReport> result = run.backend.check_operation(c);
     if (result.ok()) {
@@ -80,11 +87,17 @@ StatusOr<Expectations> LoadExpectations(const VerifyOptions& options,
 
 void RunDraftCases(const std::vector<std::string>& directories, const VerifyRun& run) {
   for (std::size_t i = 0; i < directories.size(); ++i) {
+    const bool mine = run.shard.TakesNext();
+    if (!mine && run.expectations.entries().empty()) continue;
     run.report.Progress(fmt::format("[{}/{}] {} {}", i + 1, directories.size(), directories[i],
                                     PrecisionName(run.backend.precision)));
     const StatusOr<DrafterCase> drafter_case = DrafterCase::Load(directories[i]);
     if (!drafter_case.ok()) {
-      run.report.AddError(drafter_case.status());
+      if (mine) run.report.AddError(drafter_case.status());
+      continue;
+    }
+    if (!mine) {
+      run.report.LeaveToOthers(drafter_case->id().ToString());
       continue;
     }
     for (const auto& run_draft : run.backend.run_draft) {
@@ -167,7 +180,7 @@ Status RunGoldenDrafts(const std::string& golden, const std::vector<std::string>
 
 Status VerifyGolden(const std::string& golden, const VerifyRun& run) {
   const std::vector<std::string> incomplete = CompareWithItsManifest(golden, run.report);
-  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.report));
+  DM_RETURN_IF_ERROR(RunGoldenSuites(golden, run.shard, run.report));
   RunAllOperations(run);
   DM_RETURN_IF_ERROR(RunGoldenDrafts(golden, incomplete, run));
   run.report.CheckNoneIsStale(run.expectations);
@@ -194,9 +207,13 @@ Status VerifyPlugin(const VerifyOptions& options, const VerifyRun& run) {
 Status Verify(const VerifyOptions& options, VerifyReport& report) {
   DM_ASSIGN_OR_RETURN(const VerifyBackend backend, OpenVerifyBackend(options.backend));
   DM_ASSIGN_OR_RETURN(const Expectations expectations, LoadExpectations(options, backend.arch));
+  Shard shard;
+  if (!options.shard.empty()) {
+    DM_ASSIGN_OR_RETURN(shard, Shard::Parse(options.shard));
+  }
   if (!backend.device.empty()) report.NameDevice(backend.device);
   if (backend.plugin) report.NamePlugin(options.backend.name, *backend.plugin);
-  const VerifyRun run = {backend, expectations, report};
+  const VerifyRun run = {backend, expectations, shard, report};
   if (!options.cases.empty()) {
     VerifyNamed(options.cases, run);
   } else if (backend.plugin) {
@@ -205,7 +222,7 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
     DM_ASSIGN_OR_RETURN(const std::string golden, GoldenOf(options));
     DM_RETURN_IF_ERROR(VerifyGolden(golden, run));
   }
-  report.CheckSomethingWasJudged();
+  if (shard.takes_everything()) report.CheckSomethingWasJudged();
   return OkStatus();
 }
 
@@ -250,6 +267,9 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
       ->add_option("--time-limit", options->backend.time_limit,
                    "With a plug-in, the seconds that one call may take. Default: 60")
       ->check(CLI::Range(0.01, 86400.0));
+  command->add_option("--shard", options->shard,
+                      "Only this share of the cases, as I/N: the I-th of N processes that share "
+                      "the work; or bazel, as in a test with shard_count");
   command->add_option("--golden", options->golden, "Golden folder, if not that of the checkout")
       ->check(IsNotEmpty);
   CLI::Option* const file = command

@@ -35,6 +35,8 @@ class VerifyReport {
   // Cases of one operation: a line for all that passed, one for all that are unsupported for one
   // reason, and one each for the others.
   void AddOperation(std::span<const OperationReport> reports, const Expectations& expectations);
+  // A case that another shard runs: an entry of the expectations may be about it.
+  void LeaveToOthers(const std::string& id) { others_.push_back(id); }
   // Once every case of the whole set was added: an entry that none of them needed is an error.
   void CheckNoneIsStale(const Expectations& expectations);
   // That everything was unsupported is an error: a run that checked nothing is no success.
@@ -60,6 +62,7 @@ class VerifyReport {
   std::string device_;
   OrderedJson plugin_;
   std::vector<CaseRun> runs_;
+  std::vector<std::string> others_;  // cases of other shards
   OrderedJson errors_ = OrderedJson::array();
   OrderedJson groups_ = OrderedJson::array();
   OrderedJson operations_ = OrderedJson::array();
