@@ -29,17 +29,15 @@ def add_gcov(text, counts):
 
 
 def add_folder(folder, counts):
-    """Bazel's script puts all reports into one folder; where two objects have the same name only one is left there, so
-    these are made again."""
+    """Bazel's script runs gcov on every object of the project, which it knows by the .gcno beside the counters. It puts all
+    reports into one folder; where two objects have the same name only one is left there, so these are made again."""
     objects = collections.defaultdict(list)
     for path in glob.glob(folder + "/**/*.gcda", recursive=True):
-        objects[os.path.basename(path)].append(path)
-    for paths in objects.values():
-        report = os.path.join(folder, os.path.basename(paths[0])[: -len(".gcda")] + ".gcda.gcov.json.gz")
-        if not os.path.exists(report):
-            report = os.path.join(folder, os.path.basename(paths[0])[: -len(".gcda")] + ".gcov.json.gz")
-        if len(paths) == 1 and os.path.exists(report):
-            with gzip.open(report) as file:
+        if os.path.exists(path[: -len("gcda")] + "gcno"):
+            objects[os.path.basename(path)[: -len(".gcda")]].append(path)
+    for name, paths in objects.items():
+        if len(paths) == 1:
+            with gzip.open(os.path.join(folder, name + ".gcov.json.gz")) as file:
                 add_gcov(file.read(), counts)
             continue
         for path in paths:
