@@ -35,7 +35,7 @@ clone() {
 bazel_in() {
   name=$1
   shift
-  (cd "$work/$name" && exec bazel --output_user_root="$work/$name.bazel" "$@")
+  (cd "$work/$name" && exec bazel --output_user_root="$work/$name.bazel" --local_startup_timeout_secs=600 "$@")
 }
 stop_bazel() { bazel_in "$1" shutdown >/dev/null 2>&1 || true; }
 
