@@ -6,7 +6,8 @@ root=$(realpath "$TEST_TMPDIR")/checkout
 elsewhere=$TEST_TMPDIR/elsewhere
 mkdir -p "$root/tools/golden" "$elsewhere/tools/golden"
 
-for script in tools/format tools/nightly tools/run tools/sanitize tools/setup tools/test tools/golden/check_compilers; do
+for script in tools/bazel7 tools/check tools/coverage tools/format tools/nightly tools/run tools/sanitize tools/setup \
+  tools/test tools/tidy tools/golden/check_compilers; do
   { sed '/cd "$(dirname/q' "$script"; echo 'echo "${root:-$(pwd)}"'; } >"$root/$script"
   found=$(cd "$root" && CDPATH=$elsewhere sh "$script" 2>&1)
   [ "$found" = "$root" ] || { echo "FAIL: $script: expected $root, found $found"; failures=$((failures + 1)); }

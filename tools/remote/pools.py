@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Counts the actions of a Bazel run by the pool that they asked for: pools.py EXECUTION-LOG.json
 
-The log is that of --execution_log_json_file. Prints one line for each pool. Exits with 1 if an action named no pool, or if a
-test whose name says that it needs a GPU (its target has GPU_EXEC_PROPERTIES: the last word of its pool's line) asked for none.
+The log is that of --execution_log_json_file. Prints one line for each pool, with the tests that ran in it. Exits with 1 if
+an action named no pool.
 """
 
 import collections
@@ -34,8 +34,8 @@ def main(path):
     for entry in read_log(path):
         pools[pool_of(entry)].append(entry)
     for pool, entries in sorted(pools.items()):
-        tests = sorted({entry.get("targetLabel", "") for entry in entries if entry.get("mnemonic") == "TestRunner"})
-        print(f"pool {pool or '(none)'}: {len(entries)} actions; tests: {' '.join(tests) or 'none'}")
+        tests = sorted({entry["progressMessage"] for entry in entries if entry.get("mnemonic") == "TestRunner"})
+        print(f"pool {pool or '(none)'}: {len(entries)} actions; {', '.join(tests) or 'no tests'}")
     return 1 if not pools or "" in pools else 0
 
 
