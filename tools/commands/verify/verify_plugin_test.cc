@@ -25,6 +25,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string kExample = TestData("kernels/plugin/examples/libcpu_plugin.so");
+const std::string kSession = TestData("kernels/plugin/examples/libsession_plugin.so");
 const std::string kMisbehaving = TestData("kernels/plugin/testing/libmisbehaving_plugin.so");
 const std::string kReference = TestData("conformance/plugin/libreference_plugin.so");
 const std::string kDraft = TestData("golden/drafter/dflash_yarn");
@@ -133,6 +134,28 @@ TEST(VerifyPluginTest, DraftsStageByStage) {
                                    kReference + " bf16: "));
 }
 
+// Windows, slides, YaRN, softcap, both conventions, biases, sinks; and what it does not know is skipped.
+TEST(VerifyPluginTest, TheExampleOfASessionPasses) {
+  const std::string drafts = TestData("golden/drafts");
+  const CommandResult result =
+      Verify(kSession, {TestData("golden/drafter"), drafts + "/dflash-qwen3-4b-block7",
+                        drafts + "/gpt-oss-20b-dflash", drafts + "/synthetic-partial-rotary",
+                        drafts + "/synthetic-half-of-head"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(StartsWith("plug-in " + kSession +
+                               ": plain C drafts 1.0 (cpu, 0 operations, draft sessions)\n"),
+                    HasSubstr("\nSKIP draft/dflash2_taps3/gamma=16,ctx=21,steps=2,nb=1 " +
+                              kSession + " bf16: unsupported: convolutions\n"),
+                    HasSubstr(" bf16: unsupported: Markov heads\n"),
+                    HasSubstr("\nPASS draft/dflash_window_slide/"),
+                    HasSubstr("\nPASS draft/synthetic-partial-rotary/"),
+                    EndsWith("\n8 checks passed, 0 failed, 3 skipped\n")));
+  // Operations it has none of.
+  const CommandResult operation = Verify(kSession, {"op/rms_norm/rows=1,h=8/bf16", kDraft});
+  EXPECT_THAT(operation.out, HasSubstr("unsupported: the plug-in has no such operation\n"));
+}
+
 TEST(VerifyPluginTest, ADraftThatCrashes) {
   ::setenv("DRAFTMARK_TEST_FAULT", "crash", 1);
   const CommandResult result = Verify(kReference, {kDraft, "op/rms_norm/rows=1,h=8/bf16"});
@@ -167,7 +190,7 @@ TEST(VerifyPluginTest, NothingCheckedIsNoSuccess) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err,
               MatchesRegex("draftmark: nothing was checked: each of the [0-9]+ cases is "
-                           "unsupported by the plug-in\n"));
+                           "unsupported\n"));
   EXPECT_THAT(result.out, AllOf(HasSubstr("unsupported: this is a Tuesday\n"),
                                 ContainsRegex("\n0 checks passed, 0 failed, [0-9]+ skipped\n$")));
 }

@@ -179,8 +179,8 @@ void VerifyReport::CheckNoneIsStale(const Expectations& expectations) {
 
 void VerifyReport::CheckSomethingWasJudged() {
   if (skipped_ == 0 || passed_ + failed_ + expected_failures_ > 0 || !errors_.empty()) return;
-  AddError(FailedPreconditionError(fmt::format(
-      "nothing was checked: each of the {} cases is unsupported by the plug-in", skipped_)));
+  AddError(FailedPreconditionError(
+      fmt::format("nothing was checked: each of the {} cases is unsupported", skipped_)));
 }
 
 void VerifyReport::AddError(const Status& status) {
