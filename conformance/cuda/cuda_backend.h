@@ -32,6 +32,18 @@ struct CudaSessionKind {
   bool fast = true;  // CudaSessionOptions::fast
 };
 
+// Who is judged when such sessions run: scratch and path are named where they are not the default.
+inline Backend CudaBackendOf(const CudaSessionKind& kind) {
+  Backend backend = kCudaBackend;
+  if (!kind.paged) backend.scratch = "contiguous";
+  if (kind.paged && kind.scratch_version == 1) {
+    backend.scratch = "v1";
+    backend.index_masks = true;
+  }
+  if (!kind.fast) backend.path = "simple";
+  return backend;
+}
+
 class CudaBackend {
  public:
   // UNAVAILABLE without a driver, a device or cuBLASLt, and in builds without CUDA: the message says

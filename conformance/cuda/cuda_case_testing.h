@@ -46,9 +46,11 @@ class CudaCaseTest : public GpuTest, public ::testing::WithParamInterface<CudaCa
     DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CudaBackend> cuda, CudaBackend::Open());
     DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
                             DrafterCase::Load(GetParam().directory));
-    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
-                            RunDrafterCase(drafter_case, Precision::kBf16, kCudaBackend,
-                                           cuda->Sessions(GetParam().kind)));
+    DM_ASSERT_OK_AND_ASSIGN(
+        const CaseReport report,
+        RunDrafterCase(drafter_case, Precision::kBf16, CudaBackendOf(GetParam().kind),
+                       cuda->Sessions(GetParam().kind)));
+    EXPECT_EQ(report.no_result.reason, "");
     EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
     EXPECT_GE(report.verdicts.size(), 10u) << "hardly anything was compared";
   }

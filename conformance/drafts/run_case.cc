@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "conformance/plain/tapped_stages.h"
-#include "src/reference/session.h"
 #include "src/weights/weights.h"
 
 namespace draftmark {
@@ -23,11 +22,19 @@ constexpr std::uint64_t kContextRowsPerPass = 64;
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& drafter_case,
                                                              const SessionLimits& limits,
                                                              Precision precision) {
-  DM_ASSIGN_OR_RETURN(DrafterWeights weights,
-                      LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
-  return reference::OpenReferenceSession(drafter_case.config(),
-                                         std::make_shared<const DrafterWeights>(std::move(weights)),
-                                         limits, precision);
+  return OpenReferenceWith({})(drafter_case, limits, precision);
+}
+
+OpenSession OpenReferenceWith(const reference::ReferenceOptions& options) {
+  return [options](const DrafterCase& drafter_case, SessionLimits limits,
+                   Precision precision) -> StatusOr<std::unique_ptr<DraftSession>> {
+    if (!options.paged) limits.ctx_window = std::max(limits.ctx_window, limits.max_context);
+    DM_ASSIGN_OR_RETURN(DrafterWeights weights,
+                        LoadDrafterWeights(drafter_case.config(), drafter_case.checkpoint()));
+    return reference::OpenReferenceSession(
+        drafter_case.config(), std::make_shared<const DrafterWeights>(std::move(weights)), limits,
+        precision, options);
+  };
 }
 
 namespace {
@@ -97,6 +104,21 @@ StatusOr<BlockResult> CaseSession::Step(std::size_t step, StageSink* sink) {
   return std::move(results[own]);
 }
 
+// Whether the case's own sequence lacks a position between its first context row and the anchor.
+bool HasGap(const DrafterCase& drafter_case, std::size_t step) {
+  std::vector<std::int64_t> positions;
+  for (std::size_t s = 0; s <= step; ++s) {
+    const CaseStep& one = drafter_case.steps()[s];
+    positions.erase(positions.begin(),
+                    positions.begin() + static_cast<std::ptrdiff_t>(one.drop_front_rows));
+    const auto rows = static_cast<std::int64_t>(one.new_context_rows);
+    for (std::int64_t i = 0; i < rows; ++i) positions.push_back(one.start - rows + i);
+  }
+  const std::int64_t start = drafter_case.steps()[step].start;
+  return !positions.empty() &&
+         start - positions.front() != static_cast<std::int64_t>(positions.size());
+}
+
 // Whether tokens are the same where no sink sees the stages.
 StageVerdict CompareReplay(std::size_t step, const TappedStages& tapped,
                            const BlockResult& unseen) {
@@ -146,7 +168,10 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
   if (drafter_case.replay()) {
     DM_ASSIGN_OR_RETURN(unseen, CaseSession::Open(drafter_case, precision, open));
   }
+  std::size_t steps_judged = 0;
+  bool proposed = false;
   const auto judge = [&](std::size_t s, const TappedStages& tapped) -> Status {
+    proposed = true;
     // Here, so that what a session refuses is told by the session.
     DM_RETURN_IF_ERROR(oracle.status());
     // In exact the comparison with the case is as sharp.
@@ -165,9 +190,19 @@ StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision p
       DM_ASSIGN_OR_RETURN(const BlockResult result, unseen->Step(s, nullptr));
       report.verdicts.push_back(CompareReplay(s, tapped, result));
     }
+    ++steps_judged;
+    proposed = false;
     return OkStatus();
   };
-  DM_RETURN_IF_ERROR(TapCase(drafter_case, precision, open, judge));
+  const Status status = TapCase(drafter_case, precision, open, judge);
+  if (status.ok()) return report;
+  const bool announced = backend.index_masks && !proposed &&
+                         status.code() == StatusCode::kFailedPrecondition &&
+                         HasGap(drafter_case, steps_judged);
+  if (!announced) return status;
+  if (report.FirstFailure() == nullptr) {
+    report.no_result.reason = fmt::format("step {}: {}", steps_judged, status.message());
+  }
   return report;
 }
 

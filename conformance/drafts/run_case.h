@@ -14,6 +14,7 @@
 #include "src/base/json.h"
 #include "src/base/status.h"
 #include "src/cases/drafter_case.h"
+#include "src/reference/session.h"
 
 namespace draftmark {
 
@@ -23,6 +24,9 @@ struct Backend {
   Accumulation accumulation = Accumulation::kFloat32;
   std::string scratch = {};  // as in --scratch, where it is not the backend's default
   std::string path = {};     // as in --path, likewise
+  // Its masks count by index (src/backend/index_masks.h): it may answer FAILED_PRECONDITION to a
+  // propose whose context has a gap in its positions, and to no other.
+  bool index_masks = false;
 };
 inline const Backend kReferenceBackend = {"reference", Accumulation::kFloat64};
 
@@ -33,6 +37,8 @@ using OpenSession = std::function<StatusOr<std::unique_ptr<DraftSession>>(
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceForCase(const DrafterCase& drafter_case,
                                                              const SessionLimits& limits,
                                                              Precision precision);
+// The same with options: another scratch, no cache (then the row buffers hold the whole context).
+OpenSession OpenReferenceWith(const reference::ReferenceOptions& options);
 
 struct CaseReport {
   std::string id;         // case id
@@ -42,7 +48,8 @@ struct CaseReport {
   std::string scratch = {};  // of the backend
   std::string path = {};
   std::vector<StageVerdict> verdicts;  // steps in order, stages in data-flow order
-  NoResult no_result = {};             // of a plug-in: why there are none, or no more
+  // Why there are none, or no more: of a plug-in, or what `Backend::index_masks` allows.
+  NoResult no_result = {};
 
   bool passed() const { return no_result.reason.empty() && FirstFailure() == nullptr; }
   // The first stage that is off, or null.
@@ -63,7 +70,8 @@ Status TapCase(const DrafterCase& drafter_case, Precision precision, const OpenS
                const std::function<Status(std::size_t step, const TappedStages& tapped)>& on_step);
 
 // Errors are those of the backend, or of a case that cannot be read; a wrong result is no error but
-// a failed verdict.
+// a failed verdict, and neither is a refusal that the backend has announced: `no_result` then says
+// why, unless a step before it failed.
 StatusOr<CaseReport> RunDrafterCase(const DrafterCase& drafter_case, Precision precision,
                                     const Backend& backend, const OpenSession& open);
 

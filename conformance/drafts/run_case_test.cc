@@ -89,5 +89,78 @@ TEST(RunCaseTest, NotEndToEndOnlyOwnStagesCount) {
             "step0.logits: own stages");
 }
 
+// A window of 6 keys, and after the first step a gap of 20 positions.
+constexpr char kGap[] = R"({"layer_types": ["sliding_attention"], "sliding_window": 6, "steps": [
+    {"new_context_rows": 9, "start": 9, "anchor": 1},
+    {"new_context_rows": 2, "start": 31, "anchor": 2}]})";
+
+const OpenSession kOpenVersion1 = OpenReferenceWith({.scratch_version = 1});
+
+Backend IndexMasked() {
+  Backend backend = kReferenceBackend;
+  backend.index_masks = true;
+  return backend;
+}
+
+TEST(RunCaseTest, AnAnnouncedRefusalIsNoResult) {
+  MemoryFileSystem files;
+  const DrafterCase made = Case(kGap, files);
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                          RunDrafterCase(made, Precision::kBf16, IndexMasked(), kOpenVersion1));
+  EXPECT_TRUE(report.no_result.unsupported());
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(report.Signature(), "");
+  EXPECT_FALSE(report.verdicts.empty()) << "the first step was judged";
+  EXPECT_EQ(
+      ReportText(report),
+      "SKIP draft/case/gamma=4,ctx=11,steps=2,nb=1 reference bf16: unsupported: step 1: propose: "
+      "band 0: layer 0 has a window of 6 keys, and scratch v1, whose records hold no "
+      "position, counts them by index: context row 8 must stand at position 28, found 8\n");
+  // Who has announced nothing must take every history.
+  EXPECT_THAT(RunDrafterCase(made, Precision::kBf16, kReferenceBackend, kOpenVersion1),
+              StatusIs(StatusCode::kFailedPrecondition, ::testing::HasSubstr("band 0: layer 0")));
+}
+
+TEST(RunCaseTest, WithoutAGapARefusalIsAnError) {
+  MemoryFileSystem files;
+  const DrafterCase made = Case(R"({"steps": [{"new_context_rows": 9, "start": 29, "anchor": 1},
+                                              {"new_context_rows": 2, "start": 31, "anchor": 2}]})",
+                                files);
+  class Refusing final : public TamperingSession {
+   public:
+    using TamperingSession::TamperingSession;
+    StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> /*requests*/,
+                                               StageSink* /*sink*/) override {
+      return FailedPreconditionError("not today");
+    }
+  };
+  const OpenSession refusing = [](const DrafterCase& c, const SessionLimits& limits,
+                                  Precision precision) -> StatusOr<std::unique_ptr<DraftSession>> {
+    DM_ASSIGN_OR_RETURN(auto inner, OpenReferenceForCase(c, limits, precision));
+    return std::unique_ptr<DraftSession>(std::make_unique<Refusing>(std::move(inner), kNone));
+  };
+  EXPECT_THAT(RunDrafterCase(made, Precision::kBf16, IndexMasked(), refusing),
+              StatusIs(StatusCode::kFailedPrecondition, "not today"));
+}
+
+// A step that was wrong before the refusal is a failure.
+TEST(RunCaseTest, ARefusalHidesNoFailure) {
+  MemoryFileSystem files;
+  const DrafterCase made = Case(kGap, files);
+  const OpenSession wrong = [](const DrafterCase& c, const SessionLimits& limits,
+                               Precision precision) -> StatusOr<std::unique_ptr<DraftSession>> {
+    DM_ASSIGN_OR_RETURN(auto inner, kOpenVersion1(c, limits, precision));
+    return std::unique_ptr<DraftSession>(std::make_unique<TamperingSession>(
+        std::move(inner),
+        [](const std::string& stage, Shape& /*shape*/, std::vector<double>& values) {
+          if (stage == "layers.0.k_new") values[0] += 1;
+        }));
+  };
+  DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
+                          RunDrafterCase(made, Precision::kBf16, IndexMasked(), wrong));
+  EXPECT_EQ(report.no_result.reason, "");
+  EXPECT_THAT(report.Signature(), ::testing::StartsWith("step0.layers.0.k_new: "));
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -47,18 +47,23 @@ Outcome OutcomeOfError(const Status& status, bool may_refuse) {
           .report = status.ToString() + "\n"};
 }
 
-// By the first function that does not pass it.
+// By the first function that fails it. What one of them refuses is refused, and still put to the others.
 template <typename Function, typename Case>
 Outcome RunAll(const std::vector<Function>& functions, const Case& one, bool may_refuse) {
+  Outcome so_far;
   for (const Function& function : functions) {
     const auto report = function(one);
-    if (!report.ok()) return OutcomeOfError(report.status(), may_refuse);
-    if (report->no_result.unsupported()) return {.kind = Outcome::Kind::kRefused};
+    if (!report.ok()) {
+      so_far = OutcomeOfError(report.status(), may_refuse);
+      if (so_far.kind == Outcome::Kind::kFailed) return so_far;
+      continue;
+    }
+    if (report->no_result.unsupported()) so_far.kind = Outcome::Kind::kRefused;
     const std::string signature = report->Signature();
     if (signature.empty()) continue;
     return {.kind = Outcome::Kind::kFailed, .signature = signature, .report = ReportText(*report)};
   }
-  return {};
+  return so_far;
 }
 
 class Fuzzer {
@@ -179,6 +184,22 @@ FuzzSubject ReferenceSubject() {
       return RunDrafterCase(drafter_case, precision, kReferenceBackend, OpenReferenceForCase);
     });
   }
+  return subject;
+}
+
+FuzzSubject ReferencePathsSubject() {
+  FuzzSubject subject = {.name = "reference paths"};
+  Backend v1 = kReferenceBackend, contiguous = kReferenceBackend;
+  v1.index_masks = true;
+  const auto add = [&](const Backend& backend, const reference::ReferenceOptions& options) {
+    subject.drafts.push_back([backend, open = OpenReferenceWith(options)](
+                                 const DrafterCase& drafter_case) -> StatusOr<CaseReport> {
+      if (!drafter_case.neighbours().empty()) return CaseReport();
+      return RunDrafterCase(drafter_case, Precision::kBf16, backend, open);
+    });
+  };
+  add(v1, {.scratch_version = 1});
+  add(contiguous, {.paged = false});
   return subject;
 }
 

@@ -10,7 +10,9 @@
 // differential of `exact`, `bf16` and direct formulas written apart (the oracles of src/operations,
 // the plain forward), on another backend of that backend and those. An error instead of a result is
 // a finding too, unless it says that the backend does not take such a case (kUnimplemented,
-// kInvalidArgument): that is counted as refused, and never happens to the reference.
+// kInvalidArgument), or is a refusal that the backend has announced (Backend::index_masks): that is
+// counted as refused, and never happens to the reference. Who else runs the case is judged all the
+// same.
 //
 // Functions belong to one thread at a time.
 #ifndef DRAFTMARK_CONFORMANCE_RANDOM_FUZZ_H_
@@ -43,6 +45,9 @@ struct FuzzSubject {
 };
 // Both precisions.
 FuzzSubject ReferenceSubject();
+// Histories alone, in bf16: on scratch v1 and without a cache, which hold one sequence, so that a draft
+// with neighbours passes unseen.
+FuzzSubject ReferencePathsSubject();
 
 enum class FuzzOnly { kBoth, kOperations, kHistories };
 

@@ -198,6 +198,32 @@ TEST(PlantedFaultsTest, RefusalsAreCountedAndErrorsFound) {
   EXPECT_EQ(ended.operations, 1u);
 }
 
+// Found on a GPU: sliding layers on scratch v1 count by index, and were silently wrong after a gap.
+TEST(PlantedFaultsTest, WindowsByIndexAreFoundUnlessTheyAreRefused) {
+  const FuzzOptions options = {
+      .seed = 1, .most_cases = 60, .only = FuzzOnly::kHistories, .most_shrink_tries = 0};
+  const OpenSession by_index = OpenMistaken({plain::Mistake::kMaskBySlot});
+  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport wrong, Fuzz(Drafting(by_index), options, kQuiet));
+  EXPECT_GE(wrong.findings.size(), 3u);
+  FuzzSubject subject = ReferencePathsSubject();
+  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport refused, Fuzz(subject, options, kQuiet));
+  EXPECT_TRUE(refused.findings.empty());
+  EXPECT_GE(refused.refused, 3u);
+  EXPECT_LE(refused.refused, 20u) << "most histories are taken";
+  // Who else runs a case that one refuses is judged all the same.
+  subject.drafts.push_back(Drafting(by_index).drafts[0]);
+  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport both, Fuzz(subject, options, kQuiet));
+  EXPECT_EQ(both.findings.size(), wrong.findings.size());
+}
+
+// A refusal that nobody announced is a finding.
+TEST(PlantedFaultsTest, AnUnannouncedRefusalIsFound) {
+  const FuzzFinding finding = FirstFinding(OpenReferenceWith({.scratch_version = 1}), 1);
+  EXPECT_EQ(finding.signature,
+            "error " + std::to_string(static_cast<int>(StatusCode::kFailedPrecondition)));
+  EXPECT_THAT(finding.report, HasSubstr("scratch v1, whose records hold no position"));
+}
+
 TEST(ShrinkTest, StopsAtTheLeastAndWhenOutOfTries) {
   const std::function<std::vector<int>(const int&)> simpler = [](const int& n) {
     return n > 0 ? std::vector<int>{n / 2, n - 1} : std::vector<int>();

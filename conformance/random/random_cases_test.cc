@@ -1,12 +1,11 @@
 // What is drawn: the same for the same seed, always a case that exists, and of every kind.
-#include <iostream>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "conformance/random/build_case.h"
-#include "conformance/random/fuzz.h"
+#include "conformance/random/fuzz_testing.h"
 #include "conformance/random/random_draft.h"
 #include "conformance/random/random_operation.h"
 #include "src/base/memory_file_system.h"
@@ -111,16 +110,20 @@ TEST(RandomDraftTest, SimplerDraftsAreSmallerOrDoNotExist) {
 }
 
 // The budget of every build; `draftmark fuzz --seconds N --seed N` goes on from here.
-TEST(FuzzTest, AFixedBudgetOnTheReferenceFindsNothing) {
-  const FuzzSubject subject = ReferenceSubject();
-  const FuzzOptions options = {.seed = 1, .most_cases = 700};
-  DM_ASSERT_OK_AND_ASSIGN(
-      const FuzzReport report, Fuzz(subject, options, [](const FuzzFinding& finding) {
-        ADD_FAILURE() << finding.operation << finding.draft.dump(1) << "\n" << finding.report;
-      }));
-  EXPECT_EQ(report.cases(), 700u);
+class FuzzTest : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, FuzzTest, ::testing::Range<std::uint64_t>(1, 5));
+
+TEST_P(FuzzTest, AFixedBudgetOnTheReferenceFindsNothing) {
+  const FuzzReport report =
+      ExpectNothingFound(ReferenceSubject(), {.seed = GetParam(), .most_cases = 500});
   EXPECT_EQ(report.refused, 0u);
-  std::cout << FuzzSummary(subject, options, report) << "\n";
+}
+
+TEST_P(FuzzTest, NeitherDoesOneOnItsOtherPaths) {
+  const FuzzReport report =
+      ExpectNothingFound(ReferencePathsSubject(),
+                         {.seed = GetParam(), .most_cases = 100, .only = FuzzOnly::kHistories});
+  EXPECT_GE(report.refused, 1u);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "kernels/draft/testing/draft_test.h"
+#include "src/backend/index_masks.h"
 #include "src/compare/comparison.h"
 #include "src/compare/ulp.h"
 
@@ -254,6 +256,46 @@ TEST_P(InvariantsTest, BothVersionsGiveTheSameBits) {
           << rows << " rows" << (products == Products::kOwn ? "" : " by the library");
     }
   }
+}
+
+// A gap that the windows of scratch v1 cannot see is refused, and leaves no trace; what its windows do
+// not reach gives the bits of v2.
+TEST_P(InvariantsTest, Version1RefusesGapsWithinItsWindows) {
+  const auto v1 = Open(variant_, SmallLimits(1), {.scratch_version = 1}, Products::kOwn);
+  const auto v2 = Open(variant_, SmallLimits(1), {.scratch_version = 2}, Products::kOwn);
+  const auto append = [&](std::int32_t first, std::int32_t count) {
+    for (CudaDraftSession* const session : {v1.get(), v2.get()}) {
+      ASSERT_THAT(AppendRows(*session, config(), 0, 3, first, count), IsOk());
+    }
+  };
+  const auto same = [&](const std::vector<BlockRequest>& block) {
+    return DifferenceOfStages(OfBand(StagesOf(*v2, block), 0), OfBand(StagesOf(*v1, block), 0));
+  };
+  append(0, 20);
+  ASSERT_EQ(same({Block(config(), 0, 5, 20, 6)}), "");
+  append(50, 3);
+  const std::vector<BlockRequest> near = {Block(config(), 0, 5, 53, 6)};
+  if (!IndexMaskOf(config(), v1->plan())) {
+    EXPECT_EQ(same(near), "");
+    return;
+  }
+  const std::vector<std::byte> pools = PoolBytes(*v1);
+  const std::uint64_t runs = v1->replays() + v1->eager_runs();
+  StageCollector collector;
+  for (StageSink* const sink : std::initializer_list<StageSink*>{nullptr, &collector}) {
+    EXPECT_THAT(
+        v1->Propose(near, sink),
+        StatusIs(StatusCode::kFailedPrecondition,
+                 ::testing::HasSubstr("layer 0 has a window of 9 keys, and scratch v1, whose "
+                                      "records hold no position, counts them by index: "
+                                      "context row 19 must stand at position 49, found 19")));
+  }
+  EXPECT_TRUE(collector.stages.empty());
+  EXPECT_TRUE(PoolBytes(*v1) == pools);
+  EXPECT_EQ(v1->replays() + v1->eager_runs(), runs);
+  // Eight rows behind the gap fill the window but for the block's own row.
+  append(53, 5);
+  EXPECT_EQ(same({Block(config(), 0, 5, 58, 6)}), "");
 }
 
 // Without a cache all rows are queries, so that only attention and its masks are another launch.

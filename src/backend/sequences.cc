@@ -17,6 +17,7 @@ Sequences::Sequences(const SessionLimits& limits, const DrafterConfig& config,
       vocabulary_(config.vocab_size),
       layout_(plan.layout),
       paged_(plan.paged),
+      index_mask_(IndexMaskOf(config, plan)),
       bands_(limits.max_batch) {
   // Blocks are dealt out from the end and in turns, so that no band's table is the identity.
   auto next = static_cast<std::uint32_t>(plan.cache_blocks - 1);
@@ -100,7 +101,7 @@ Status Sequences::CheckRequest(const BlockRequest& request, std::size_t bands,
                     "position {} and at most {}",
                     request.band, request.start, last_context, limit));
   }
-  return OkStatus();
+  return index_mask_ ? CheckIndexMask(*index_mask_, band.positions, request) : OkStatus();
 }
 
 Status Sequences::CheckRequests(std::span<const BlockRequest> requests) const {

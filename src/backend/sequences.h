@@ -8,16 +8,18 @@
 //
 // Checks change nothing, changes check nothing. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED for
 // more context than the session's limits, FAILED_PRECONDITION for a block that the scratch's
-// buffers cannot hold. Rules: spec/drafter.md sections 2, 3.8 and 8. Not thread-safe.
+// buffers cannot hold, or whose windows its records cannot describe (index_masks.h). Rules: spec/drafter.md sections 2, 3.8 and 8. Not thread-safe.
 #ifndef DRAFTMARK_SRC_BACKEND_SEQUENCES_H_
 #define DRAFTMARK_SRC_BACKEND_SEQUENCES_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/backend/draft_session.h"
+#include "src/backend/index_masks.h"
 #include "src/backend/session_plan.h"
 #include "src/base/status.h"
 #include "src/config/drafter_config.h"
@@ -45,7 +47,7 @@ class Sequences {
                      std::span<const std::int32_t> positions) const;
   Status CheckDrop(std::size_t band, std::uint64_t rows) const;
   // Of one propose: distinct bands, equal widths from 2 to gamma, known tokens, anchors behind
-  // their context, rows that the scratch can hold.
+  // their context, rows that the scratch can hold, windows that it can describe.
   Status CheckRequests(std::span<const BlockRequest> requests) const;
 
   void Append(std::size_t band, std::span<const std::int32_t> positions);
@@ -65,6 +67,7 @@ class Sequences {
   const std::uint64_t vocabulary_;
   const DflashScratchLayout layout_;
   const bool paged_;
+  const std::optional<IndexMask> index_mask_;
   std::vector<Sequence> bands_;
 };
 

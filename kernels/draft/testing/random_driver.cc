@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/backend/index_masks.h"
 #include "src/base/counter_hash.h"
 #include "src/weights/random_drafter.h"
 
@@ -35,11 +36,17 @@ RandomDriver::RandomDriver(const DrafterConfig& config, const SessionLimits& lim
     : config_(config),
       limits_(limits),
       seed_(Mix64(seed)),
+      skips_(!IndexMaskOf(config, plan)),
       sequences_(limits, config, plan),
       bands_(limits.max_batch),
       width_(limits.gamma) {}
 
 std::uint64_t RandomDriver::Below(std::uint64_t limit) { return BitsAt(seed_, drawn_++) % limit; }
+
+// Drawn in any case, so that a seed is the same work on every plan.
+void RandomDriver::Skip(std::size_t band, std::uint64_t positions) {
+  if (skips_) bands_[band].next += static_cast<std::int64_t>(positions);
+}
 
 std::vector<BFloat16> RandomDriver::Taps(std::uint64_t seed) const {
   return RandomBf16(seed, config_.tap_width(), 2);
@@ -66,7 +73,7 @@ void RandomDriver::Append(std::size_t band, std::uint64_t rows) {
   if (rows > room) Drop(band, std::min(of.rows.size(), rows - room + Below(8)));
   DraftStep::Change change = {.kind = DraftStep::Change::Kind::kAppend, .band = band};
   for (std::uint64_t i = 0; i < rows; ++i) {
-    if (OneIn(12)) of.next += static_cast<std::int64_t>(1 + Below(40));
+    if (OneIn(12)) Skip(band, 1 + Below(40));
     const std::uint64_t seed = BitsAt(seed_, drawn_++);
     const std::vector<BFloat16> row = Taps(seed);
     change.taps.insert(change.taps.end(), row.begin(), row.end());
@@ -99,7 +106,7 @@ void RandomDriver::Grow(std::size_t band) {
 
 BlockRequest RandomDriver::Request(std::size_t band) {
   Band& of = bands_[band];
-  if (OneIn(10)) of.next += static_cast<std::int64_t>(1 + Below(1000));
+  if (OneIn(10)) Skip(band, 1 + Below(1000));
   BlockRequest request = {.band = band, .tokens = {}, .start = of.next};
   for (std::size_t j = 0; j < width_; ++j) {
     const bool mask = j > 0 && !OneIn(30);

@@ -12,7 +12,7 @@
 // What happens: sequences join with a tail of any length, also longer than a pass, leave (Reset)
 // and join again; after a propose 0 to w drafts are accepted, and their rows and the anchor's are
 // appended; tails grow without a propose; windows slide, by choice and when there is no room; rows
-// and anchors skip positions; any subset of the bands proposes, in any order, at changing widths;
+// and anchors skip positions, unless masks count by index (src/backend/index_masks.h); any subset of the bands proposes, in any order, at changing widths;
 // now and then with other tokens than masks.
 #ifndef DRAFTMARK_KERNELS_DRAFT_TESTING_RANDOM_DRIVER_H_
 #define DRAFTMARK_KERNELS_DRAFT_TESTING_RANDOM_DRIVER_H_
@@ -67,6 +67,7 @@ class RandomDriver {
     std::size_t verified = 0;         // width of the propose that was not verified yet
   };
 
+  void Skip(std::size_t band, std::uint64_t positions);
   std::uint64_t Below(std::uint64_t limit);  // at random
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
   void Reset(std::size_t band);
@@ -80,6 +81,7 @@ class RandomDriver {
   const DrafterConfig config_;
   const SessionLimits limits_;
   const std::uint64_t seed_;
+  const bool skips_;
   Sequences sequences_;
   std::vector<Band> bands_;
   DraftStep step_;

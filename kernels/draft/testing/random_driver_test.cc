@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "src/backend/index_masks.h"
 #include "src/base/status_matchers.h"
 #include "src/scratch/dflash_geometry.h"
 #include "src/weights/random_drafter.h"
@@ -96,6 +97,33 @@ TEST(RandomDriverTest, DoesEverythingThatAnEngineMay) {
   for (std::size_t rows = 1; rows <= kLimits.gamma + 1; ++rows) {
     EXPECT_TRUE(session.lengths.contains(rows)) << rows;
   }
+}
+
+// Such a session would refuse them.
+TEST(RandomDriverTest, SkipsNothingWhereMasksCountByIndex) {
+  SessionLimits limits = kLimits;
+  limits.max_batch = 1;
+  const DrafterConfig config = SmallDrafterConfig();
+  const DrafterTensorsPresent tensors = DrafterTensorsPresent::FromConfig(config);
+  const SessionPlan v1 = PlanSession(config, tensors, limits, {.scratch_version = 1}).value();
+  const SessionPlan v2 = PlanSession(config, tensors, limits, {}).value();
+  const IndexMask mask = IndexMaskOf(config, v1).value();
+  RandomDriver driver(config, limits, v1, 1);
+  RandomDriver skipping(config, limits, v2, 1);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    const DraftStep& step = driver.Next();
+    EXPECT_THAT(driver.sequences().CheckRequests(step.requests), IsOk()) << "step " << i;
+    const DraftStep& other = skipping.Next();
+    ASSERT_EQ(step.changes.size(), other.changes.size()) << "step " << i;
+    for (std::size_t c = 0; c < step.changes.size(); ++c) {
+      EXPECT_TRUE(step.changes[c].taps == other.changes[c].taps) << "step " << i;
+    }
+    const Status status =
+        CheckIndexMask(mask, skipping.sequences()[0].positions, other.requests.front());
+    refused += status.ok() ? 0 : 1;
+  }
+  EXPECT_GE(refused, 50);
 }
 
 TEST(RandomDriverTest, TheSameSeedIsTheSameWork) {

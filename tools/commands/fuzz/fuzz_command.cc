@@ -27,33 +27,25 @@ struct Parsed {
   OutputFormat format = OutputFormat::kText;
 };
 
-// Every path that a draft can take. Version 1 and the path without a cache hold one sequence.
+// Every path that a draft can take. Version 1 and the path without a cache hold one sequence, and
+// version 1 refuses gaps that its masks cannot see.
 FuzzSubject CudaSubject(const std::shared_ptr<CudaBackend>& cuda) {
   FuzzSubject subject = {.name = kCudaBackend.name, .errors_are_final = true};
   subject.operations.push_back([cuda](const OperationCase& c) {
     return CheckOperation(c, Precision::kBf16, kCudaBackend.name, SumType::kFloat32,
                           cuda->Operations());
   });
-  struct Path {
-    Backend judged;
-    CudaSessionKind kind;
-    bool alone = false;
-  };
-  Path v2 = {.judged = kCudaBackend, .kind = {}};
-  Path simple = v2, v1 = v2, contiguous = v2;
-  simple.judged.path = "simple";
-  simple.kind.fast = false;
-  v1.judged.scratch = "v1";
-  v1.kind.scratch_version = 1;
-  contiguous.judged.scratch = "contiguous";
-  contiguous.kind.paged = false;
-  v1.alone = contiguous.alone = true;
-  for (const Path& path : {v2, simple, v1, contiguous}) {
-    subject.drafts.push_back([cuda, path](const DrafterCase& drafter_case) -> StatusOr<CaseReport> {
-      // An empty report passes.
-      if (path.alone && !drafter_case.neighbours().empty()) return CaseReport();
-      return RunDrafterCase(drafter_case, Precision::kBf16, path.judged, cuda->Sessions(path.kind));
-    });
+  for (const CudaSessionKind& kind :
+       {CudaSessionKind{}, CudaSessionKind{.fast = false}, CudaSessionKind{.scratch_version = 1},
+        CudaSessionKind{.paged = false}}) {
+    const bool alone = kind.scratch_version == 1 || !kind.paged;
+    subject.drafts.push_back(
+        [cuda, kind, alone](const DrafterCase& drafter_case) -> StatusOr<CaseReport> {
+          // An empty report passes.
+          if (alone && !drafter_case.neighbours().empty()) return CaseReport();
+          return RunDrafterCase(drafter_case, Precision::kBf16, CudaBackendOf(kind),
+                                cuda->Sessions(kind));
+        });
   }
   return subject;
 }

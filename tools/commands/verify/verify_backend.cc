@@ -49,13 +49,11 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
   };
   for (const Scratch& one : kScratches) {
     if (scratch != "all" && scratch != one.name) continue;
-    Backend judged = kCudaBackend;
-    if (&one != kScratches) judged.scratch = one.name;
-    if (!fast) judged.path = "simple";
     CudaSessionKind kind = one.kind;
     kind.fast = fast;
-    backend.run_draft.push_back([cuda, judged, kind](const DrafterCase& drafter_case) {
-      return RunDrafterCase(drafter_case, Precision::kBf16, judged, cuda->Sessions(kind));
+    backend.run_draft.push_back([cuda, kind](const DrafterCase& drafter_case) {
+      return RunDrafterCase(drafter_case, Precision::kBf16, CudaBackendOf(kind),
+                            cuda->Sessions(kind));
     });
   }
   return backend;
