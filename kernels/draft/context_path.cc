@@ -4,9 +4,11 @@
 
 #include "kernels/draft/chain_runner.h"
 #include "kernels/draft/layer_launches.h"
+#include "kernels/draft/mistaken.h"
 #include "kernels/kv_split/kv_split.h"
 #include "kernels/stream_chain/stream_chain.h"
 #include "kernels/stream_chain/stream_chain_traits.h"
+#include "src/faults/fault.h"
 
 namespace draftmark::kernels {
 
@@ -113,6 +115,9 @@ Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTap
   BFloat16* const keys = parts.scratch.mlp_intermediate.get();
   const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
   DM_RETURN_IF_ERROR(ProjectTaps(parts, pass, stage_taps));
+  if (DM_FAULT(kContextInputNorm) || DM_FAULT(kContextConvolved)) {
+    DM_RETURN_IF_ERROR(MistakeContextForBlock(parts, pass.rows));
+  }
   DM_RETURN_IF_ERROR(Linear(parts, {.x = parts.scratch.fc_proj.get(),
                                     .weight = parts.weights.fused_kv,
                                     .bias = parts.weights.fused_kv_bias,

@@ -23,6 +23,7 @@
 #include "src/backend/session_rope.h"
 #include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
+#include "src/cuda/device_buffer.h"
 #include "src/cuda/graph.h"
 #include "src/cuda/stream.h"
 #include "src/faults/fault.h"
@@ -35,13 +36,14 @@ class Session final : public CudaDraftSession {
  public:
   Session(const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
           const SessionLimits& limits, const SessionPlan& plan, RopeTable rope,
-          std::unique_ptr<SessionStorage> storage, std::unique_ptr<ChainTurn> turn,
-          CublasLt* library, const CudaSessionOptions& options)
+          Allocator& allocator, std::unique_ptr<SessionStorage> storage,
+          std::unique_ptr<ChainTurn> turn, CublasLt* library, const CudaSessionOptions& options)
       : config_(config),
         weights_(std::move(weights)),
         limits_(limits),
         plan_(plan),
         longest_pass_(LongestPass(plan)),
+        allocator_(allocator),
         storage_(std::move(storage)),
         turn_(std::move(turn)),
         parts_{config_,           weights_->get(), plan_,   storage_->scratch(), storage_->view(),
@@ -100,6 +102,21 @@ class Session final : public CudaDraftSession {
     return key;
   }
   Status Capture(std::uint64_t width, std::uint64_t bands);
+  // Of a mutant: the last row of each block becomes context, although nobody has verified it.
+  Status KeepRejectedRows(std::span<const BlockRequest> requests) {
+    for (const BlockRequest& request : requests) {
+      const std::uint64_t rows = sequences_[request.band].positions.size();
+      if (rows == 0 || rows == limits_.max_context) continue;
+      const BFloat16* const last = inputs_.RunFrom(request.band, rows - 1, 1).taps;
+      const BFloat16* const next = inputs_.RunFrom(request.band, rows, 1).taps;
+      DM_RETURN_IF_ERROR(CopyOnDevice({const_cast<BFloat16*>(next)}, {const_cast<BFloat16*>(last)},
+                                      config_.tap_width() * sizeof(BFloat16), parts_.stream));
+      const auto position = static_cast<std::int32_t>(
+          request.start + static_cast<std::int64_t>(request.tokens.size()) - 1);
+      sequences_.Append(request.band, {&position, 1});
+    }
+    return OkStatus();
+  }
   Status InTurn(const std::function<Status()>& enqueue) {
     return turn_ != nullptr ? turn_->Take(enqueue) : enqueue();
   }
@@ -109,6 +126,7 @@ class Session final : public CudaDraftSession {
   const SessionLimits limits_;
   const SessionPlan plan_;
   const std::uint64_t longest_pass_;
+  Allocator& allocator_;
   const std::unique_ptr<SessionStorage> storage_;
   const std::unique_ptr<ChainTurn> turn_;  // null: no kernel of this session needs all SMs
   const DraftParts parts_;
@@ -260,11 +278,14 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<con
       storage_->events().Record(parts_.scratch.draft_tokens_event, HandleOf(parts_.stream)));
   storage_->inputs().Mark();
   if (DM_FAULT(kSteadyStateSync)) DM_RETURN_IF_ERROR(SynchronizeDevice());
+  if (DM_FAULT(kSteadyStateAllocation)) {
+    DM_RETURN_IF_ERROR(DeviceBuffer::Create(allocator_, {.bytes = 4, .tag = "staging"}).status());
+  }
   enqueued_.clear();
   for (const BlockRequest& request : requests) enqueued_.push_back(request.band);
   enqueued_width_ = requests.front().tokens.size();
   sequences_.EndPropose(requests);
-  return OkStatus();
+  return DM_FAULT(kRejectedRowsAppended) ? KeepRejectedRows(requests) : OkStatus();
 }
 
 Status Session::Enqueue(std::span<const BlockRequest> requests) {
@@ -421,7 +442,7 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
   }
   return std::unique_ptr<CudaDraftSession>(
       std::make_unique<Session>(config, std::move(weights), limits, plan, std::move(rope),
-                                std::move(storage), std::move(turn), library, options));
+                                allocator, std::move(storage), std::move(turn), library, options));
 }
 
 }  // namespace draftmark::kernels

@@ -84,9 +84,10 @@ Status Tail::Logits() {
   return taps_->Rows("logits", {c_.vocab_size}, logits, rows);
 }
 
-Status Tail::Argmax(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step) {
+Status Tail::Argmax(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step,
+                    std::uint32_t* tokens) {
   return LaunchArgmax({.logits = p_.scratch.logits.get() + first_row * c_.vocab_size,
-                       .tokens = p_.scratch.draft_tokens_dev.get() + first_row,
+                       .tokens = tokens + first_row,
                        .rows = Signed(rows),
                        .v = Signed(c_.vocab_size),
                        .row_stride = Signed(row_step * c_.vocab_size),
@@ -101,7 +102,7 @@ Status Tail::Plain() {
     DM_RETURN_IF_ERROR(Confidence(0, shape_.rows(), 1, nullptr));
   }
   // Every row's argmax, also the one that is no draft.
-  if (chain_ == nullptr) return Argmax(0, shape_.rows(), 1);
+  if (chain_ == nullptr) return Argmax(0, shape_.rows(), 1, p_.scratch.draft_tokens_dev.get());
   return LaunchBestOfRows({.keys = p_.workspace.row_best,
                            .tokens = p_.scratch.draft_tokens_dev.get(),
                            .rows = Signed(shape_.rows()),
@@ -139,12 +140,19 @@ Status Tail::Markov() {
                               : w.type == MarkovType::kRnn ? MarkovHeadType::kRnn
                                                            : MarkovHeadType::kVanilla;
   const std::uint64_t first = FirstDraftRow(c_);
+  std::uint32_t* const tokens = p_.scratch.draft_tokens_dev.get();
+  // Of a mutant: each row's argmax before its bias, in memory that nobody reads any more.
+  auto* const unbiased = reinterpret_cast<std::uint32_t*>(p_.scratch.position_ids.get());
   for (std::uint64_t j = first; j < shape_.width; ++j) {
     // Row 0 still holds the anchor when it is read: its own argmax comes later.
     const std::uint64_t before = j == 0 ? 0 : j - 1;
+    const bool mistaken = DM_FAULT(kMarkovPrevUnbiased) && j > first;
+    if (DM_FAULT(kMarkovPrevUnbiased)) {
+      DM_RETURN_IF_ERROR(Argmax(j, shape_.bands, shape_.width, unbiased));
+    }
     DM_RETURN_IF_ERROR(LaunchMarkovStep(
         {.type = type,
-         .previous = p_.scratch.draft_tokens_dev.get() + before,
+         .previous = (mistaken ? unbiased : tokens) + before,
          .hidden = p_.scratch.norm_buf.get() + j * c_.hidden_size,
          .w1 = w.w1,
          .w2 = w.w2,
@@ -167,7 +175,7 @@ Status Tail::Markov() {
       DM_RETURN_IF_ERROR(Confidence(j, shape_.bands, shape_.width,
                                     c_.confidence_head_with_markov ? embedding : nullptr));
     }
-    DM_RETURN_IF_ERROR(Argmax(j, shape_.bands, shape_.width));
+    DM_RETURN_IF_ERROR(Argmax(j, shape_.bands, shape_.width, tokens));
   }
   return OkStatus();
 }

@@ -43,7 +43,8 @@ class Tail {
   Status Confidence(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step,
                     const BFloat16* embedding);
   // Token of row `first_row` of each band (row_step = width), or of all rows (row_step = 1).
-  Status Argmax(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step);
+  Status Argmax(std::uint64_t first_row, std::uint64_t rows, std::uint64_t row_step,
+                std::uint32_t* tokens);
   Status CopyToHost();
   // Stages of the choice, which are not stored as they are shown.
   Status TapSelector();

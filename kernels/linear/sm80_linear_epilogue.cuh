@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/candidates.cuh"
 #include "kernels/device/values.cuh"
 #include "src/faults/device_fault.cuh"
 
@@ -23,6 +24,11 @@ struct LinearEpilogue {
   }
   __device__ void operator()(std::int64_t row, std::int64_t output, float sum) const {
     if (DM_DEVICE_FAULT(kStaleOutput) && row > 0 && output + 1 == n) return;
+    // The mutant's head skips what the destructive top-16 of the propose before has marked.
+    if (DM_DEVICE_FAULT(kLogitsLeftOverwritten) &&
+        y[row * n + output].bits == Round(kNoCandidate).bits) {
+      return;
+    }
     y[row * n + output] = Round(Bent(sum, output));
   }
 };

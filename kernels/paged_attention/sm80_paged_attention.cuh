@@ -159,11 +159,14 @@ __device__ void LoadQueries(const PagedAttentionArgs& args, bool vector, int kv_
     const std::int64_t from =
         valid ? (row * args.heads + QueryHead(args, kv_head, query % group)) * args.d + column : 0;
     std::uint16_t* const to = q_tile + item / steps * Tile::kStride + column;
+    // NaN in the mutant's rows behind the last.
+    const bool padding_is_nan = DM_DEVICE_FAULT(kPaddedRowsPropagate) && query >= queries;
+    const std::uint32_t none = padding_is_nan ? 0xFFFFFFFFu : 0;
     if (vector) {
-      *reinterpret_cast<uint4*>(to) =
-          valid ? *reinterpret_cast<const uint4*>(args.q + from) : make_uint4(0, 0, 0, 0);
+      *reinterpret_cast<uint4*>(to) = valid ? *reinterpret_cast<const uint4*>(args.q + from)
+                                            : make_uint4(none, none, none, none);
     } else {
-      *to = valid ? args.q[from].bits : 0;
+      *to = valid ? args.q[from].bits : static_cast<std::uint16_t>(none);
     }
   }
 }
@@ -178,6 +181,22 @@ __device__ __forceinline__ void SplitPair(float first, float second, std::uint32
                                           std::uint32_t& low) {
   high = RoundPair(first, second);
   low = RoundPair(first - FloatOf(high & 0xFFFFu), second - FloatOf(high >> 16));
+}
+
+// Of a mutant: one maximum for all 16 queries of a warp, which a NaN of any of them does not leave.
+template <int kKeyGroups>
+__device__ void ShareMaximum(const float (&scores)[kKeyGroups][4], float (&of_tile)[2]) {
+  float most = fmaxf(of_tile[0], of_tile[1]);
+  for (int keys = 0; keys < kKeyGroups; ++keys) {
+    for (int i = 0; i < 4; ++i) {
+      if (isnan(scores[keys][i])) most = scores[keys][i];
+    }
+  }
+  for (int lanes = 1; lanes < kWarp; lanes *= 2) {
+    const float other = __shfl_xor_sync(kAllLanes, most, lanes);
+    if (other > most || isnan(other)) most = other;
+  }
+  of_tile[0] = of_tile[1] = most;
 }
 
 // One warp's 16 queries: queries g and g + 8 of it belong to a lane (g = lane / 4).
@@ -266,12 +285,14 @@ struct WarpQueries {
         of_tile[i / 2] = fmaxf(of_tile[i / 2], scores[keys][i]);
       }
     }
+    if (DM_DEVICE_FAULT(kPaddedRowsPropagate)) ShareMaximum(scores, of_tile);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       // The four lanes of a query
       of_tile[half] = fmaxf(of_tile[half], __shfl_xor_sync(kAllLanes, of_tile[half], 1));
       of_tile[half] = fmaxf(of_tile[half], __shfl_xor_sync(kAllLanes, of_tile[half], 2));
-      const float after = fmaxf(maximum[half], of_tile[half]);
+      float after = fmaxf(maximum[half], of_tile[half]);
+      if (DM_DEVICE_FAULT(kPaddedRowsPropagate) && isnan(of_tile[half])) after = of_tile[half];
       // Nothing seen so far: any finite base does, and keeps infinity minus infinity away.
       const float base = after == -INFINITY ? 0.0f : after;
       const float shrink = exp2f(maximum[half] - base);

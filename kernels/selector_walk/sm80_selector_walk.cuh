@@ -3,6 +3,7 @@
 #ifndef DRAFTMARK_KERNELS_SELECTOR_WALK_SM80_SELECTOR_WALK_CUH_
 #define DRAFTMARK_KERNELS_SELECTOR_WALK_SM80_SELECTOR_WALK_CUH_
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/device/bulk_copy.cuh"
@@ -14,6 +15,46 @@
 #include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
+
+// Of a mutant: the first choice of the best path over row `t` of a band and all later ones. `scores`:
+// of its candidates. For all threads of the block; slow.
+template <int kCandidates>
+__device__ int ViterbiChoice(const SelectorWalkArgs& args, std::int64_t first_row, std::int64_t t,
+                             const float* scores) {
+  __shared__ float ahead[2][kCandidates];  // of the best path behind each candidate of a row
+  const int candidate = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const auto id_of = [&](std::int64_t row, int k) {
+    return min(std::int64_t{args.ids[row * kCandidates + k]}, args.v - 1);
+  };
+  if (lane == 0) ahead[args.band % 2][candidate] = 0;
+  for (std::int64_t q = args.band - 1; q > t; --q) {
+    __syncthreads();
+    // From this candidate of row q - 1 to each one of row q.
+    const std::int64_t row = first_row + q;
+    const std::int64_t from = id_of(row - 1, candidate);
+    float longest = -INFINITY;
+    for (int k = 0; k < kCandidates; ++k) {
+      const std::int64_t to = id_of(row, k);
+      float sum = 0;
+      for (int i = lane; i < args.r; i += kWarp) {
+        sum += ToFloat(args.predecessor[from * args.r + i]) *
+               ToFloat(args.hidden[row * args.r + i]) * ToFloat(args.successor[to * args.r + i]);
+      }
+      sum = LaneSum<kWarp>(sum) + args.values[row * kCandidates + k] + ahead[(q + 1) % 2][k];
+      longest = fmaxf(longest, sum);
+    }
+    if (lane == 0) ahead[q % 2][candidate] = longest;
+  }
+  __syncthreads();
+  int choice = 0;
+  const float* const behind = ahead[(t + 1) % 2];
+  for (int k = 1; k < kCandidates; ++k) {
+    if (scores[k] + behind[k] > scores[choice] + behind[choice]) choice = k;
+  }
+  __syncthreads();
+  return choice;
+}
 
 template <bool kVector>
 __global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
@@ -82,6 +123,9 @@ __global__ void __launch_bounds__(SelectorWalkTraits::kThreads)
       }
     }
     if (DM_DEVICE_FAULT(kSelectorArgMax)) choice = 0;  // the best logit
+    if (DM_DEVICE_FAULT(kSelectorViterbi)) {
+      choice = ViterbiChoice<kCandidates>(args, first_row, t, scores[t % 2]);
+    }
     previous = args.ids[row * kCandidates + choice];
     if (threadIdx.x == 0) args.tokens[row] = previous;
   }

@@ -13,6 +13,7 @@
 #include "kernels/device/values.cuh"
 #include "kernels/top16/top16.h"
 #include "kernels/top16/top16_traits.h"
+#include "src/faults/device_fault.cuh"
 
 namespace draftmark::kernels {
 
@@ -130,6 +131,9 @@ __global__ void Top16RowKernel(Top16Args args, const CandidateKey* lists, int pi
     if (lane == 0) {
       args.values[row * kTop + round] = best == 0 ? kNoCandidate : ValueOfCode(CodeOfKey(best));
       args.ids[row * kTop + round] = best == 0 ? 0 : IdOfKey(best);
+      if (DM_DEVICE_FAULT(kLogitsLeftOverwritten) && best != 0) {
+        const_cast<BFloat16*>(args.logits)[row * args.v + IdOfKey(best)] = Round(kNoCandidate);
+      }
     }
     __syncwarp();
   }
