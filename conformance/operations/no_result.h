@@ -1,6 +1,6 @@
 // Why a backend gave nothing to judge: it does not support the case (or refuses it, as it has
-// announced), or it failed before there was a result. Neither is a wrong result, and neither is an error of whoever judges.
-//
+// announced), or it failed before there was a result. Neither is a wrong result, and neither is an
+// error of whoever judges. //
 //   if (report.no_result.unsupported()) ...   // skipped, with the reason
 //
 // A plain value; thread-safe.

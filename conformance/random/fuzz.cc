@@ -47,7 +47,8 @@ Outcome OutcomeOfError(const Status& status, bool may_refuse) {
           .report = status.ToString() + "\n"};
 }
 
-// By the first function that fails it. What one of them refuses is refused, and still put to the others.
+// By the first function that fails it. What one of them refuses is refused, and still put to the
+// others.
 template <typename Function, typename Case>
 Outcome RunAll(const std::vector<Function>& functions, const Case& one, bool may_refuse) {
   Outcome so_far;

@@ -45,8 +45,8 @@ struct FuzzSubject {
 };
 // Both precisions.
 FuzzSubject ReferenceSubject();
-// Histories alone, in bf16: on scratch v1 and without a cache, which hold one sequence, so that a draft
-// with neighbours passes unseen.
+// Histories alone, in bf16: on scratch v1 and without a cache, which hold one sequence, so that a
+// draft with neighbours passes unseen.
 FuzzSubject ReferencePathsSubject();
 
 enum class FuzzOnly { kBoth, kOperations, kHistories };

@@ -1,5 +1,5 @@
-// A larger budget than that of every build, for nights (--config=full): other seeds, four times as many
-// cases of each.
+// A larger budget than that of every build, for nights (--config=full): other seeds, four times as
+// many cases of each.
 #include <cstdint>
 
 #include "conformance/random/fuzz_testing.h"

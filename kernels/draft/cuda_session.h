@@ -42,9 +42,9 @@
 namespace draftmark::kernels {
 
 struct CudaSessionOptions {
-  // 1 holds one band only, and its records no position: windows of sliding layers count by index there.
-  // A block for which that is not the same, because of a gap in the positions of its context, is refused
-  // (src/backend/index_masks.h).
+  // 1 holds one band only, and its records no position: windows of sliding layers count by index
+  // there. A block for which that is not the same, because of a gap in the positions of its
+  // context, is refused (src/backend/index_masks.h).
   std::uint64_t scratch_version = 2;
   std::optional<DflashLayoutName> layout = std::nullopt;  // absent: doc (v1) or normative (v2)
   bool paged = true;   // false: no cache, context in the row buffers, one band, no graphs

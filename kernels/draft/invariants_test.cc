@@ -258,8 +258,8 @@ TEST_P(InvariantsTest, BothVersionsGiveTheSameBits) {
   }
 }
 
-// A gap that the windows of scratch v1 cannot see is refused, and leaves no trace; what its windows do
-// not reach gives the bits of v2.
+// A gap that the windows of scratch v1 cannot see is refused, and leaves no trace; what its windows
+// do not reach gives the bits of v2.
 TEST_P(InvariantsTest, Version1RefusesGapsWithinItsWindows) {
   const auto v1 = Open(variant_, SmallLimits(1), {.scratch_version = 1}, Products::kOwn);
   const auto v2 = Open(variant_, SmallLimits(1), {.scratch_version = 2}, Products::kOwn);

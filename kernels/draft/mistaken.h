@@ -1,5 +1,5 @@
-// What mutants launch instead (src/faults/fault.h), where it takes more than a line. Inline functions that
-// no product calls, so that none holds them.
+// What mutants launch instead (src/faults/fault.h), where it takes more than a line. Inline
+// functions that no product calls, so that none holds them.
 #ifndef DRAFTMARK_KERNELS_DRAFT_MISTAKEN_H_
 #define DRAFTMARK_KERNELS_DRAFT_MISTAKEN_H_
 
@@ -15,8 +15,8 @@
 
 namespace draftmark::kernels {
 
-// M25b: `rows` of the stream, in place, as the first layer's attention gets block rows. The buffers of
-// convolutions hold the rows of a block: as many at a time.
+// M25b: `rows` of the stream, in place, as the first layer's attention gets block rows. The buffers
+// of convolutions hold the rows of a block: as many at a time.
 inline Status ConvolveAsBlock(const DraftParts& parts, BFloat16* stream, std::uint64_t rows) {
   const DrafterConfig& c = parts.config;
   if (c.conv_kernel_size == 0) return OkStatus();

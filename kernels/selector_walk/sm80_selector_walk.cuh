@@ -16,8 +16,8 @@
 
 namespace draftmark::kernels {
 
-// Of a mutant: the first choice of the best path over row `t` of a band and all later ones. `scores`:
-// of its candidates. For all threads of the block; slow.
+// Of a mutant: the first choice of the best path over row `t` of a band and all later ones.
+// `scores`: of its candidates. For all threads of the block; slow.
 template <int kCandidates>
 __device__ int ViterbiChoice(const SelectorWalkArgs& args, std::int64_t first_row, std::int64_t t,
                              const float* scores) {

@@ -20,8 +20,8 @@ Status CheckIndexMask(const IndexMask& mask, std::span<const std::int32_t> conte
                       const BlockRequest& request) {
   const std::uint64_t context = context_positions.size();
   const auto width = static_cast<std::int64_t>(request.tokens.size());
-  // Those that the window of the block's first row reaches by index; later rows reach less far back.
-  // From the last one on, so that the gap nearest to the block is named.
+  // Those that the window of the block's first row reaches by index; later rows reach less far
+  // back. From the last one on, so that the gap nearest to the block is named.
   for (std::uint64_t distance = 1; distance < mask.window && distance <= context; ++distance) {
     const std::uint64_t row = context - distance;
     const std::int64_t expected = request.start - static_cast<std::int64_t>(distance);

@@ -8,7 +8,8 @@
 //
 // Checks change nothing, changes check nothing. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED for
 // more context than the session's limits, FAILED_PRECONDITION for a block that the scratch's
-// buffers cannot hold, or whose windows its records cannot describe (index_masks.h). Rules: spec/drafter.md sections 2, 3.8 and 8. Not thread-safe.
+// buffers cannot hold, or whose windows its records cannot describe (index_masks.h). Rules:
+// spec/drafter.md sections 2, 3.8 and 8. Not thread-safe.
 #ifndef DRAFTMARK_SRC_BACKEND_SEQUENCES_H_
 #define DRAFTMARK_SRC_BACKEND_SEQUENCES_H_
 

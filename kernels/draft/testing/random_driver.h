@@ -12,8 +12,9 @@
 // What happens: sequences join with a tail of any length, also longer than a pass, leave (Reset)
 // and join again; after a propose 0 to w drafts are accepted, and their rows and the anchor's are
 // appended; tails grow without a propose; windows slide, by choice and when there is no room; rows
-// and anchors skip positions, unless masks count by index (src/backend/index_masks.h); any subset of the bands proposes, in any order, at changing widths;
-// now and then with other tokens than masks.
+// and anchors skip positions, unless masks count by index (src/backend/index_masks.h); any subset
+// of the bands proposes, in any order, at changing widths; now and then with other tokens than
+// masks.
 #ifndef DRAFTMARK_KERNELS_DRAFT_TESTING_RANDOM_DRIVER_H_
 #define DRAFTMARK_KERNELS_DRAFT_TESTING_RANDOM_DRIVER_H_
 

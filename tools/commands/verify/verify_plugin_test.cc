@@ -134,7 +134,8 @@ TEST(VerifyPluginTest, DraftsStageByStage) {
                                    kReference + " bf16: "));
 }
 
-// Windows, slides, YaRN, softcap, both conventions, biases, sinks; and what it does not know is skipped.
+// Windows, slides, YaRN, softcap, both conventions, biases, sinks; and what it does not know is
+// skipped.
 TEST(VerifyPluginTest, TheExampleOfASessionPasses) {
   const std::string drafts = TestData("golden/drafts");
   const CommandResult result =

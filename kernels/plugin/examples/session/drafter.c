@@ -29,7 +29,8 @@ static void Linear(const bf16* x, uint64_t rows, uint64_t k, weight w, weight bi
 }
 
 /* In place or not. Of heads as well: rows * heads rows of width d. */
-static void Norm(const session* s, const bf16* x, uint64_t rows, uint64_t width, weight w, bf16* y) {
+static void Norm(const session* s, const bf16* x, uint64_t rows, uint64_t width, weight w,
+                 bf16* y) {
   uint64_t row, i;
   for (row = 0; row < rows; ++row) {
     double sum = 0, scale;
@@ -103,7 +104,8 @@ typedef struct stages {
 
 static void Emit(const stages* to, const char* name, draftmark_dtype dtype, uint32_t rank,
                  const uint64_t* shape, const void* data) {
-  draftmark_stage stage = {sizeof stage, to->band, name, dtype, DRAFTMARK_CPU, rank, 0, shape, data};
+  draftmark_stage stage = {sizeof stage, to->band, name,  dtype, DRAFTMARK_CPU,
+                           rank,         0,        shape, data};
   if (to->sink->wants(to->sink->context, name)) to->sink->emit(to->sink->context, &stage);
 }
 
@@ -119,14 +121,14 @@ static const char* LayerName(char* text, size_t size, uint64_t l, const char* st
   return text;
 }
 
-static void EmitLayer(const stages* to, uint64_t l, const char* stage, uint64_t rows, uint64_t width,
-                      const bf16* data) {
+static void EmitLayer(const stages* to, uint64_t l, const char* stage, uint64_t rows,
+                      uint64_t width, const bf16* data) {
   char name[64];
   EmitRows(to, LayerName(name, sizeof name, l, stage), rows, width, data);
 }
 
-/* A part of the records of new context rows, and of `width` block rows behind them. Without heads (0) a
- * row is `d` wide. */
+/* A part of the records of new context rows, and of `width` block rows behind them. Without heads
+ * (0) a row is `d` wide. */
 static void EmitRecords(const stages* to, const char* name, const band* b, uint64_t width,
                         uint64_t offset, uint64_t heads, uint64_t d) {
   const session* const s = to->s;
@@ -173,7 +175,8 @@ static void Attend(const session* s, uint64_t l, const band* b, uint64_t keys, i
     double dot = 0;
     s->scores[m] = -INFINITY;
     if (!Sees(w, position - b->positions[m])) continue;
-    for (i = 0; i < s->d; ++i) dot += (double)draftmark_from_bf16(q[i]) * draftmark_from_bf16(key[i]);
+    for (i = 0; i < s->d; ++i)
+      dot += (double)draftmark_from_bf16(q[i]) * draftmark_from_bf16(key[i]);
     s->scores[m] = dot / sqrt((double)s->d);
     if (s->scores[m] > most) most = s->scores[m];
   }
@@ -183,8 +186,7 @@ static void Attend(const session* s, uint64_t l, const band* b, uint64_t keys, i
     double sum = 0;
     for (m = 0; m < keys; ++m) {
       if (s->scores[m] == 0) continue;
-      sum += s->scores[m] *
-             draftmark_from_bf16(Record(s, b, m)[PartOffset(s, l, kValue) + at + i]);
+      sum += s->scores[m] * draftmark_from_bf16(Record(s, b, m)[PartOffset(s, l, kValue) + at + i]);
     }
     out[i] = Round(sum / total);
   }
@@ -206,8 +208,7 @@ static void Attention(const session* s, const stages* to, uint64_t l, const band
   }
   for (j = 0; j < width; ++j) {
     Rotate(s, b->positions[b->rows + j], s->q + j * q_dim, s->heads);
-    KeysAndValues(s, l, s->normed + j * s->h, b->positions[b->rows + j],
-                  Record(s, b, b->rows + j));
+    KeysAndValues(s, l, s->normed + j * s->h, b->positions[b->rows + j], Record(s, b, b->rows + j));
   }
   EmitRecords(to, LayerName(name, sizeof name, l, "k_norm"), b, width, PartOffset(s, l, kNormed),
               s->kv_heads, s->d);

@@ -1,12 +1,12 @@
-/* What the example of a draft session computes with: a DFlash drafter on the CPU (spec/drafter.md sections 3
- * to 5). session_plugin.c fills this in from what the host hands over.
+/* What the example of a draft session computes with: a DFlash drafter on the CPU (spec/drafter.md
+ * sections 3 to 5). session_plugin.c fills this in from what the host hands over.
  *
- * A context row is computed when it is appended, into a record of all that stages and attention want
- * of it: fc, hidden_norm, and of each layer K before RoPE, K and V. A block's rows have records behind
- * those of the context, in the same array, so that attention reads both alike; the next append
- * overwrites them. Everything of a context row depends on the row and its position alone, so that
- * dropping rows from the front moves records and computes nothing. BF16 in memory, float64 in
- * registers, rounded at each stage. */
+ * A context row is computed when it is appended, into a record of all that stages and attention
+ * want of it: fc, hidden_norm, and of each layer K before RoPE, K and V. A block's rows have
+ * records behind those of the context, in the same array, so that attention reads both alike; the
+ * next append overwrites them. Everything of a context row depends on the row and its position
+ * alone, so that dropping rows from the front moves records and computes nothing. BF16 in memory,
+ * float64 in registers, rounded at each stage. */
 #ifndef DRAFTMARK_EXAMPLES_SESSION_DRAFTER_H_
 #define DRAFTMARK_EXAMPLES_SESSION_DRAFTER_H_
 

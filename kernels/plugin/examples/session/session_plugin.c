@@ -1,7 +1,7 @@
-/* A plug-in with a whole draft session, in plain C for the CPU: DFlash drafters of any width, with full
- * and sliding layers, biases, sinks, a mask embedding, YaRN, softcap, and either row convention. What it
- * does not know (convolutions, selector, Markov and confidence heads) it does not support, and says so
- * in `create`. drafter.c computes; here is what the interface asks for.
+/* A plug-in with a whole draft session, in plain C for the CPU: DFlash drafters of any width, with
+ * full and sliding layers, biases, sinks, a mask embedding, YaRN, softcap, and either row
+ * convention. What it does not know (convolutions, selector, Markov and confidence heads) it does
+ * not support, and says so in `create`. drafter.c computes; here is what the interface asks for.
  *
  *   gcc -std=c99 -O2 -shared -fPIC -I kernels/plugin -o libsession_plugin.so \
  *       kernels/plugin/examples/session/session_plugin.c kernels/plugin/examples/session/drafter.c -lm
