@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "conformance/drafts/run_case.h"
 #include "conformance/operations/check_operation.h"
@@ -27,6 +28,9 @@ class PluginBackend {
   static StatusOr<std::unique_ptr<PluginBackend>> Open(const plugin::PluginOptions& options);
 
   const plugin::PluginFacts& facts() const { return plugin_->facts(); }
+
+  // Failures that belong to no case (ContainedPlugin::late_deaths).
+  const std::vector<std::string>& late_deaths() const { return plugin_->late_deaths(); }
 
   // In bf16, with the tolerances of FP32 sums.
   StatusOr<OperationReport> CheckOperation(const OperationCase& c);

@@ -22,6 +22,7 @@ using ::testing::StartsWith;
 const std::string kTesting = "kernels/plugin/testing/";
 constexpr char kExample[] = "kernels/plugin/examples/libcpu_plugin.so";
 constexpr char kMisbehaving[] = "kernels/plugin/testing/libmisbehaving_plugin.so";
+constexpr char kCareless[] = "kernels/plugin/testing/libcareless_plugin.so";
 constexpr char kReference[] = "conformance/plugin/libreference_plugin.so";
 
 plugin::PluginOptions Options(const std::string& library, double seconds = 60) {
@@ -110,20 +111,72 @@ INSTANTIATE_TEST_SUITE_P(
       return misdeed.param.id.substr(3, misdeed.param.id.find('/', 3) - 3);
     });
 
-TEST_P(MisdeedTest, IsNamedAndTheRestGoesOn) {
-  const Misdeed& misdeed = GetParam();
-  const auto plugin = Open(kMisbehaving, 0.5);
+void ExpectNamed(const std::string& library, double seconds, const Misdeed& misdeed) {
+  const auto plugin = Open(library, seconds);
   const OperationReport report = Check(*plugin, misdeed.id);
   EXPECT_FALSE(report.passed());
   EXPECT_FALSE(report.no_result.unsupported());
   EXPECT_EQ(report.Signature(), misdeed.signature);
   EXPECT_THAT(report.no_result.reason, StartsWith(misdeed.reason));
   EXPECT_THAT(ReportText(report),
-              AllOf(StartsWith("FAIL " + misdeed.id + " " + TestData(kMisbehaving) + " bf16\n  "),
+              AllOf(StartsWith("FAIL " + misdeed.id + " " + TestData(library) + " bf16\n  "),
                     HasSubstr(misdeed.reason), HasSubstr("\n  signature: " + misdeed.signature),
                     HasSubstr("\n  reproduce: draftmark verify " + misdeed.id + " --backend ")));
   const OperationReport next = Check(*plugin, "op/residual_add/rows=7,width=127/bf16");
   EXPECT_TRUE(next.passed()) << ReportText(next);
+}
+
+TEST_P(MisdeedTest, IsNamedAndTheRestGoesOn) { ExpectNamed(kMisbehaving, 0.5, GetParam()); }
+
+class CarelessTest : public ::testing::TestWithParam<Misdeed> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Careless, CarelessTest,
+    ::testing::Values(Misdeed{"op/rms_norm/rows=7,h=127/bf16", "run: crash",
+                              "threw a C++ exception: out of luck"},
+                      Misdeed{"op/head_norm/rows=2,heads=3,d=8/bf16", "run: crash",
+                              "threw a C++ exception that is no std::exception"},
+                      // At once, and not after the minute that the child has left.
+                      Misdeed{"op/rope/rows=1,heads=1,d=2,rotary=2,half_head=0/bf16", "run: exit",
+                              "ended its process with exit code 7"},
+                      Misdeed{"op/slot_fill/rows=1,band=1,ctx=0/bf16", "run: wrote outside",
+                              "slots: wrote beside its 8 bytes, at offset 8"},
+                      Misdeed{"op/argmax/rows=1,v=100/bf16", "run: garbage",
+                              "printed more than 64 MiB; printed last: xxx"},
+                      Misdeed{"op/embed/rows=1,v=31,h=7168,mask=0/bf16", "run: crash",
+                              "crashed: signal 11 (Segmentation fault); printed last: [31mred"},
+                      Misdeed{"op/linear/rows=1,n=8,k=8,bias=0,cap=0/bf16", "run: failed",
+                              "as it should be"}),
+    [](const auto& misdeed) {
+      return misdeed.param.id.substr(3, misdeed.param.id.find('/', 3) - 3);
+    });
+
+TEST_P(CarelessTest, IsNamedAndTheRestGoesOn) { ExpectNamed(kCareless, 60, GetParam()); }
+
+constexpr char kRight[] = "op/residual_add/rows=7,width=127/bf16";
+
+// A child that comes back answers nothing, so that each case has its own answer.
+TEST(PluginBackendTest, AForkIsAskedOnce) {
+  const auto plugin = Open(kCareless);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Check(*plugin, "op/silu_mul/rows=7,width=127/bf16").Signature(), "gate: bound");
+    const OperationReport next = Check(*plugin, kRight);
+    EXPECT_TRUE(next.passed()) << ReportText(next);
+  }
+  EXPECT_THAT(plugin->late_deaths(), ::testing::IsEmpty());
+}
+
+// Who dies of what ran before is not to blame, and it is told all the same.
+TEST(PluginBackendTest, ALateDeathCostsNoOtherCase) {
+  const auto plugin = Open(kCareless);
+  const std::string before = "op/row_gather/rows=1,from=1,width=3/bf16";
+  EXPECT_EQ(Check(*plugin, before).Signature(), "out: bound");
+  const OperationReport next = Check(*plugin, kRight);
+  EXPECT_TRUE(next.passed()) << ReportText(next);
+  EXPECT_THAT(plugin->late_deaths(),
+              ElementsAre("crashed: signal 11 (Segmentation fault) in " + std::string(kRight) +
+                          ", which lives in a process of its own: what it had run before, last " +
+                          before + ", is to blame"));
 }
 
 TEST(PluginBackendTest, AWrongResultHasItsWorstElement) {

@@ -13,8 +13,9 @@
 namespace draftmark::plugin {
 namespace {
 
-// More than any case with its oracle can have, and far from what makes a machine swap.
-constexpr std::uint64_t kMostWorkspace = std::uint64_t{4} << 30;
+// How much of a workspace is poisoned, from either end: all of a large one would take longer than most
+// cases.
+constexpr std::uint64_t kPoisonedWorkspace = std::uint64_t{1} << 20;
 
 std::vector<std::uint64_t> SizesOf(const OperandSet& operands) {
   std::vector<std::uint64_t> sizes;
@@ -59,6 +60,31 @@ StatusOr<PluginProcess*> ContainedPlugin::Process() {
   return process_.get();
 }
 
+PluginAnswer ContainedPlugin::AskFor(const OperationCase& c,
+                                     const std::function<PluginAnswer(PluginProcess&)>& ask) {
+  const StatusOr<PluginProcess*> first = Process();
+  if (!first.ok()) return FailedAnswer("restart", first.status().message());
+  const std::string before = (*first)->last_case;
+  PluginAnswer answer = ask(**first);
+  (*first)->last_case = c.Id();
+  if (answer.kind == "hang") ++hangs_[std::string(c.operation->name)];
+  // Nothing of an earlier case is still on a device, and a hang has cost its time.
+  const bool died = !(*first)->alive() && answer.kind != "hang" && answer.kind != "device error";
+  if (!died || before.empty() || before == c.Id()) return answer;
+  // Of this case, or of what another one left behind: in a process of its own it shows.
+  const StatusOr<PluginProcess*> second = Process();
+  if (!second.ok()) return answer;
+  PluginAnswer alone = ask(**second);
+  (*second)->last_case = c.Id();
+  if (alone.kind == "hang") ++hangs_[std::string(c.operation->name)];
+  if (!(*second)->alive()) return alone;
+  late_deaths_.push_back(
+      fmt::format("{} in {}, which lives in a process of its own: what it had "
+                  "run before, last {}, is to blame",
+                  answer.message, c.Id(), before));
+  return alone;
+}
+
 PluginAnswer ContainedPlugin::Hung(const OperationCase& c) const {
   const auto hangs = hangs_.find(c.operation->name);
   if (hangs == hangs_.end() || hangs->second < kMostHangs) return {};
@@ -72,13 +98,12 @@ PluginAnswer ContainedPlugin::Query(const OperationCase& c) {
     return {PluginResult::kUnsupported, {}, "the plug-in has no such operation", 0};
   }
   if (PluginAnswer hung = Hung(c); !hung.ok()) return hung;
-  const StatusOr<PluginProcess*> process = Process();
-  if (!process.ok()) return FailedAnswer("restart", process.status().message());
   PacketWriter request;
   Write(Request::kQuery, request).Text(c.Id());
-  MessageBytes rest;
-  PluginAnswer answer = (*process)->Ask(request, rest);
-  if (answer.kind == "hang") ++hangs_[std::string(c.operation->name)];
+  PluginAnswer answer = AskFor(c, [&](PluginProcess& process) {
+    MessageBytes rest;
+    return process.Ask(request, rest);
+  });
   if (answer.ok() && answer.workspace_bytes > kMostWorkspace) {
     return FailedAnswer("contradiction", fmt::format("asks for a workspace of {} bytes, {} are "
                                                      "allowed",
@@ -90,7 +115,12 @@ PluginAnswer ContainedPlugin::Query(const OperationCase& c) {
 Status ContainedPlugin::Place(const OperandSet& operands, const Regions& regions,
                               SharedMemory& memory) {
   DM_RETURN_IF_ERROR(memory.Resize(regions.total));
-  std::memset(memory.bytes().data(), static_cast<int>(kGuardByte), regions.total);
+  FillGuards(memory.bytes().first(regions.total), regions);
+  const Region& workspace = regions.list.back();
+  const std::uint64_t poisoned = std::min(workspace.bytes, kPoisonedWorkspace);
+  for (const std::uint64_t begin : {std::uint64_t{0}, workspace.bytes - poisoned}) {
+    std::memset(memory.bytes().data() + workspace.offset + begin, 0xFF, poisoned);
+  }
   for (std::size_t i = 0; i < operands.operands().size(); ++i) {
     const std::vector<std::byte>& bytes = operands.operands()[i].bytes;
     std::copy(bytes.begin(), bytes.end(), memory.bytes().data() + regions.list[i].offset);
@@ -126,32 +156,29 @@ PluginAnswer ContainedPlugin::Check(const OperandSet& operands, const Regions& r
 
 PluginAnswer ContainedPlugin::Run(const OperationCase& c, const OperandSet& operands,
                                   std::uint64_t workspace_bytes, OperandValues& values) {
-  const StatusOr<PluginProcess*> started = Process();
-  if (!started.ok()) return FailedAnswer("restart", started.status().message());
-  PluginProcess& process = **started;
   std::vector<std::uint64_t> sizes = SizesOf(operands);
   sizes.push_back(facts_.workspace_in_memory ? workspace_bytes : 0);
   const StatusOr<Regions> regions = LayOut(sizes);
   if (!regions.ok()) return FailedAnswer("memory", regions.status().message());
-  if (const Status placed = Place(operands, *regions, process.memory()); !placed.ok()) {
-    return FailedAnswer("memory", placed.message());
-  }
   PacketWriter request;
   Write(Request::kRun, request)
       .Text(c.Id())
       .U64(regions->total)
       .Array(std::span<const Region>(regions->list))
       .U64(workspace_bytes);
-  MessageBytes rest;
-  PluginAnswer answer = process.Ask(request, rest);
-  if (answer.kind == "hang") ++hangs_[std::string(c.operation->name)];
-  if (!answer.ok()) return answer;
-  answer = Check(operands, *regions, process.memory());
-  if (!answer.ok()) return answer;
-  StatusOr<OperandValues> outputs = ReadOutputs(operands, *regions, process.memory().bytes());
-  if (!outputs.ok()) return FailedAnswer("contradiction", outputs.status().message());
-  values = *std::move(outputs);
-  return answer;
+  return AskFor(c, [&](PluginProcess& process) -> PluginAnswer {
+    if (const Status placed = Place(operands, *regions, process.memory()); !placed.ok()) {
+      return FailedAnswer("memory", placed.message());
+    }
+    MessageBytes rest;
+    PluginAnswer answer = process.Ask(request, rest);
+    if (answer.ok()) answer = Check(operands, *regions, process.memory());
+    if (!answer.ok()) return answer;
+    StatusOr<OperandValues> outputs = ReadOutputs(operands, *regions, process.memory().bytes());
+    if (!outputs.ok()) return FailedAnswer("contradiction", outputs.status().message());
+    values = *std::move(outputs);
+    return answer;
+  });
 }
 
 StatusOr<std::unique_ptr<DraftSession>> ContainedPlugin::OpenSession(const std::string& directory,

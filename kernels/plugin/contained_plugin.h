@@ -7,7 +7,9 @@
 //
 // A crash, an exit, a hang beyond the time limit, a write beside an operand or to one that is only
 // read: each is a failed answer that says so (PluginAnswer::kind), and the next call has a fresh
-// process. What is judged is judged here, by memory and results that the plug-in no longer reaches.
+// process. A process that dies after it has run other cases may die of one of those: the case is run
+// once more in a process of its own, and if it lives there, that is its result, and `late_deaths` has
+// the other. What is judged is judged here, by memory and results that the plug-in no longer reaches.
 // One thread at a time, always the same.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_CONTAINED_PLUGIN_H_
 #define DRAFTMARK_KERNELS_PLUGIN_CONTAINED_PLUGIN_H_
@@ -30,6 +32,8 @@
 namespace draftmark::plugin {
 
 inline constexpr int kMostHangs = 2;
+// Of one case. More than any kernel needs, and far from what makes a machine swap.
+inline constexpr std::uint64_t kMostWorkspace = std::uint64_t{1} << 30;
 
 struct PluginOptions {
   std::string library;
@@ -68,6 +72,10 @@ class ContainedPlugin {
   PluginAnswer Run(const OperationCase& c, const OperandSet& operands,
                    std::uint64_t workspace_bytes, OperandValues& values);
 
+  // Processes that died in a case that is not to blame, each as a line. Failures of the plug-in all the
+  // same.
+  const std::vector<std::string>& late_deaths() const { return late_deaths_; }
+
   // A session on the weights of a draft case's folder, in a process of its own. UNIMPLEMENTED: the
   // plug-in does not support it. This and all else that it answers but OK, now or in a later call of
   // the session, is in `session_answer` as well.
@@ -84,6 +92,9 @@ class ContainedPlugin {
   PluginAnswer Hung(const OperationCase& c) const;
   // The process for operations, a new one if there is none.
   StatusOr<PluginProcess*> Process();
+  // `ask` in the process for operations, and perhaps again in another one.
+  PluginAnswer AskFor(const OperationCase& c,
+                      const std::function<PluginAnswer(PluginProcess&)>& ask);
   Status Place(const OperandSet& operands, const Regions& regions, SharedMemory& memory);
   PluginAnswer Check(const OperandSet& operands, const Regions& regions,
                      const SharedMemory& memory) const;
@@ -92,6 +103,7 @@ class ContainedPlugin {
   std::unique_ptr<PluginProcess> process_;
   PluginFacts facts_;
   std::map<std::string, int, std::less<>> hangs_;  // by operation
+  std::vector<std::string> late_deaths_;
   // Shared with the session, which may outlive a later one.
   std::shared_ptr<PluginAnswer> session_answer_ = std::make_shared<PluginAnswer>();
 };

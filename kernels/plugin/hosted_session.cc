@@ -266,7 +266,8 @@ PluginAnswer HostedSession::Create(PacketReader& fields) {
   options.weights = drafter_->weight_list.data();
   options.weight_count = drafter_->weight_list.size();
   MessageBuffer message;
-  PluginAnswer answer = message.Answer(table_.create(&options, &session_, message.get()));
+  PluginAnswer answer =
+      message.AnswerOf([&] { return table_.create(&options, &session_, message.get()); });
   if (answer.ok() && session_ == nullptr) {
     return FailedAnswer("contradiction", "create answered OK and gave no session");
   }
@@ -280,8 +281,9 @@ PluginAnswer HostedSession::Propose(PacketReader& fields, PacketWriter& results)
   for (std::string& name : wanted) name = fields.Text();
   StageWriter stages(runner_, std::move(wanted));
   MessageBuffer message;
-  PluginAnswer answer = message.Answer(
-      table_.propose(session_, blocks.list(), blocks.count(), stages.sink(), message.get()));
+  PluginAnswer answer = message.AnswerOf([&] {
+    return table_.propose(session_, blocks.list(), blocks.count(), stages.sink(), message.get());
+  });
   if (!answer.ok()) return answer;
   if (!stages.failure().empty()) return FailedAnswer("contradiction", stages.failure());
   blocks.WriteTo(results);
@@ -304,12 +306,16 @@ void HostedSession::Handle(Request request, PacketReader& fields, PacketWriter& 
     if (request == Request::kAppend) {
       const std::vector<std::uint16_t> taps = fields.Array<std::uint16_t>();
       const std::vector<std::int32_t> positions = fields.Array<std::int32_t>();
-      answer = message.Answer(table_.append_context(session_, band, taps.data(), positions.data(),
-                                                    positions.size(), message.get()));
+      answer = message.AnswerOf([&] {
+        return table_.append_context(session_, band, taps.data(), positions.data(),
+                                     positions.size(), message.get());
+      });
     } else if (request == Request::kDrop) {
-      answer = message.Answer(table_.drop_front(session_, band, fields.U64(), message.get()));
+      const std::uint64_t rows = fields.U64();
+      answer =
+          message.AnswerOf([&] { return table_.drop_front(session_, band, rows, message.get()); });
     } else {
-      answer = message.Answer(table_.reset(session_, band, message.get()));
+      answer = message.AnswerOf([&] { return table_.reset(session_, band, message.get()); });
     }
   }
   Write(answer, reply);

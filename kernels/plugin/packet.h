@@ -32,6 +32,8 @@ class PacketWriter {
     return Bytes(std::as_bytes(std::span<const char>(text)));
   }
   PacketWriter& Bytes(std::span<const std::byte> bytes) { return U64(bytes.size()).Raw(bytes); }
+  // All that is in another one, as if it had been written here.
+  PacketWriter& Append(const PacketWriter& other) { return Raw(other.bytes_); }
   // Of a type without pointers or padding.
   template <typename T>
   PacketWriter& Array(std::span<const T> values) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <exception>
+#include <string_view>
 #include <utility>
 
 #include "src/tensor/tensor_view.h"
@@ -22,6 +24,14 @@ draftmark_role RoleOf(OperandRole role) {
   return DRAFTMARK_INPUT;
 }
 
+std::string Printable(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c < ' ' || c > '~') c = c == '\n' || c == '\t' ? ' ' : '?';
+  }
+  return line;
+}
+
 Shape DenseStrides(const Shape& shape) {
   Shape strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
@@ -34,11 +44,26 @@ PluginAnswer FailedAnswer(std::string kind, std::string message) {
   return {PluginResult::kFailed, std::move(kind), std::move(message), 0};
 }
 
-PluginAnswer MessageBuffer::Answer(draftmark_result result) const {
-  std::string text(text_.data(), ::strnlen(text_.data(), text_.size()));
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = c == '\n' || c == '\t' ? ' ' : '?';
+std::string DescribeException() {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return fmt::format("threw a C++ exception: {}", Printable(exception.what()));
+  } catch (...) {
+    return "threw a C++ exception that is no std::exception";
   }
+}
+
+PluginAnswer MessageBuffer::AnswerOf(const std::function<draftmark_result()>& call) const {
+  try {
+    return Answer(call());
+  } catch (...) {
+    return FailedAnswer("crash", DescribeException());
+  }
+}
+
+PluginAnswer MessageBuffer::Answer(draftmark_result result) const {
+  const std::string text = Printable({text_.data(), ::strnlen(text_.data(), text_.size())});
   switch (result) {
     case DRAFTMARK_OK:
       return {};
@@ -124,7 +149,8 @@ PluginAnswer PluginCall::Query(const PluginOperation& operation) {
   MessageBuffer message;
   std::uint64_t workspace_bytes = 0;
   const draftmark_call call = Call();
-  PluginAnswer answer = message.Answer(operation.query(&call, &workspace_bytes, message.get()));
+  PluginAnswer answer =
+      message.AnswerOf([&] { return operation.query(&call, &workspace_bytes, message.get()); });
   if (answer.ok()) answer.workspace_bytes = workspace_bytes;
   return answer;
 }
@@ -136,7 +162,7 @@ PluginAnswer PluginCall::Run(const PluginOperation& operation, void* workspace,
   call.workspace = workspace_bytes > 0 ? workspace : nullptr;
   call.workspace_bytes = workspace_bytes;
   call.stream = stream;
-  PluginAnswer answer = message.Answer(operation.run(&call, message.get()));
+  PluginAnswer answer = message.AnswerOf([&] { return operation.run(&call, message.get()); });
   if (answer.result == PluginResult::kUnsupported && operation.query != nullptr) {
     return FailedAnswer("contradiction",
                         "its query supports the case, but run says unsupported: " + answer.message);

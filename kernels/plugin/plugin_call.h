@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,11 +47,17 @@ class MessageBuffer {
   draftmark_message* get() { return &message_; }
   // What `result` and the text say.
   PluginAnswer Answer(draftmark_result result) const;
+  // What `call`, a call of the plug-in's, and the text say. A C++ exception is a "crash": nobody knows
+  // what is left behind it.
+  PluginAnswer AnswerOf(const std::function<draftmark_result()>& call) const;
 
  private:
   std::array<char, 512> text_ = {};
   draftmark_message message_ = {text_.data(), text_.size()};
 };
+
+// "threw a C++ exception: out of luck", printable; to be called while it is handled.
+std::string DescribeException();
 
 class PluginCall {
  public:

@@ -1,7 +1,9 @@
 #include "kernels/plugin/plugin_host.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -102,6 +104,11 @@ int RunPluginHost(const std::string& library) {
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(crash, SIG_DFL);
   const rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  // Not for programs that the plug-in starts.
+  for (const int descriptor : {kServiceDescriptor, kSharedMemoryDescriptor}) {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  }
+  const pid_t self = getpid();
   ServiceSocket socket(kServiceDescriptor);
   std::unique_ptr<Host> host;
   Status opened;
@@ -117,11 +124,14 @@ int RunPluginHost(const std::string& library) {
     }
     PacketReader fields(*request);
     PacketWriter reply;
+    reply.U64(fields.U64());
     if (opened.ok()) {
       host->Handle(fields, reply);
     } else {
       Write(FailedAnswer("open", opened.message()), reply);
     }
+    // A child that the plug-in forked, and that came back here, is not asked.
+    if (getpid() != self) _exit(0);
     if (!socket.Send(reply.bytes())) return 1;
   }
   return 0;

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "kernels/plugin/plugin_call.h"
 
 namespace draftmark::plugin {
 
@@ -12,6 +15,11 @@ bool IsPluginPath(const std::string& name) {
 StatusOr<PluginLibrary> PluginLibrary::Load(const std::string& path) {
   // Without a '/' the loader would look elsewhere.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  // Opening a pipe would wait for somebody to write to it.
+  struct stat facts = {};
+  if (stat(file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return InvalidArgumentError(fmt::format("{}: cannot be loaded: it is no regular file", path));
+  }
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return InvalidArgumentError(fmt::format("{}: cannot be loaded: {}", path, dlerror()));
@@ -23,7 +31,14 @@ StatusOr<PluginLibrary> PluginLibrary::Load(const std::string& path) {
                     DRAFTMARK_PLUGIN_ENTRY_NAME));
   }
   const auto entry = reinterpret_cast<draftmark_plugin_entry_function>(symbol);
-  StatusOr<PluginTable> table = ReadPluginTable(entry(DRAFTMARK_PLUGIN_ABI));
+  const draftmark_plugin* raw = nullptr;
+  try {
+    raw = entry(DRAFTMARK_PLUGIN_ABI);
+  } catch (...) {
+    return InvalidArgumentError(
+        fmt::format("{}: {} while it was loaded", path, DescribeException()));
+  }
+  StatusOr<PluginTable> table = ReadPluginTable(raw);
   if (!table.ok()) return table.status().Annotated(path);
   return PluginLibrary(*std::move(table));
 }

@@ -24,11 +24,9 @@ Status PluginProcess::Hello(double seconds) {
   PacketWriter request;
   Write(Request::kHello, request);
   MessageBytes results;
-  const PluginAnswer answer = Ask(request, seconds, results);
+  const PluginAnswer answer = Ask(request, seconds, "while it was loaded", results);
   if (answer.kind == "open") return InvalidArgumentError(answer.message);
-  if (!answer.ok()) {
-    return InternalError(fmt::format("{} while it was loaded", answer.message));
-  }
+  if (!answer.ok()) return InternalError(answer.message);
   PacketReader reader(results);
   facts_.name = reader.Text();
   facts_.version = reader.Text();
@@ -44,23 +42,26 @@ Status PluginProcess::Hello(double seconds) {
   return OkStatus();
 }
 
-PluginAnswer PluginProcess::Ask(const PacketWriter& request, double seconds,
+PluginAnswer PluginProcess::Ask(const PacketWriter& request, double seconds, std::string_view when,
                                 MessageBytes& results) {
-  const ServiceReply reply = service_->Ask(request.bytes(), seconds);
+  PacketWriter numbered;
+  numbered.U64(++requests_).Append(request);
+  const ServiceReply reply = service_->Ask(numbered.bytes(), seconds);
   if (reply.ending) {
     alive_ = false;
-    return FailedAnswer(std::string(reply.ending->KindName()), reply.ending->Describe());
+    return FailedAnswer(std::string(reply.ending->KindName()), reply.ending->Describe(when));
   }
   // The answer is short; what follows it is told by its size.
   PacketReader reader(reply.bytes);
+  const bool of_this_request = reader.U64() == requests_;
   PluginAnswer answer = ReadAnswer(reader);
   const std::span<const std::byte> rest = reader.Rest();
   results.assign(rest.begin(), rest.end());
-  if (!reader.Complete()) {
+  if (!reader.Complete() || !of_this_request) {
     alive_ = false;
     return FailedAnswer("garbage", "its process does not answer as it should");
   }
-  if (answer.kind == "device error") alive_ = false;
+  if (answer.kind == "device error" || answer.kind == "crash") alive_ = false;
   return answer;
 }
 

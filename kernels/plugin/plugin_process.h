@@ -11,8 +11,11 @@
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_PROCESS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kernels/plugin/contained_plugin.h"
@@ -28,22 +31,29 @@ class PluginProcess {
   SharedMemory& memory() { return memory_; }
   bool alive() const { return alive_; }
 
-  // What came behind the answer is in `results`. After a device error there is no going on either.
+  // What came behind the answer is in `results`. After a device error or an exception there is no going
+  // on either.
   PluginAnswer Ask(const PacketWriter& request, MessageBytes& results) {
-    return Ask(request, seconds_, results);
+    return Ask(request, seconds_, /*when=*/"", results);
   }
+
+  // Of who uses it: the case that ran last; empty in a process that has run none.
+  std::string last_case;
 
  private:
   PluginProcess(std::unique_ptr<ServiceProcess> service, SharedMemory memory, double seconds)
       : service_(std::move(service)), memory_(std::move(memory)), seconds_(seconds) {}
   Status Hello(double seconds);
-  PluginAnswer Ask(const PacketWriter& request, double seconds, MessageBytes& results);
+  // `when`: for the description of an ending.
+  PluginAnswer Ask(const PacketWriter& request, double seconds, std::string_view when,
+                   MessageBytes& results);
 
   std::unique_ptr<ServiceProcess> service_;
   SharedMemory memory_;
   const double seconds_;
   PluginFacts facts_;
   bool alive_ = true;
+  std::uint64_t requests_ = 0;
 };
 
 }  // namespace draftmark::plugin

@@ -4,12 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <limits>
 
 #include "src/base/checked.h"
 #include "src/base/errno_status.h"
+#include "src/base/guard_pattern.h"
 
 namespace draftmark::plugin {
 namespace {
@@ -19,11 +19,9 @@ constexpr char kName[] = "draftmark-operands";
 // In `begin` to `end` of the memory.
 std::optional<std::int64_t> FirstChanged(std::span<const std::byte> memory, std::uint64_t begin,
                                          std::uint64_t end) {
-  const auto band = memory.subspan(begin, end - begin);
-  const auto changed =
-      std::find_if(band.begin(), band.end(), [](std::byte byte) { return byte != kGuardByte; });
-  if (changed == band.end()) return std::nullopt;
-  return static_cast<std::int64_t>(begin) + (changed - band.begin());
+  const auto changed = FirstBrokenGuard(memory.subspan(begin, end - begin), begin);
+  if (!changed) return std::nullopt;
+  return static_cast<std::int64_t>(begin + *changed);
 }
 
 }  // namespace
@@ -87,6 +85,15 @@ StatusOr<Regions> LayOut(std::span<const std::uint64_t> sizes) {
   }
   regions.total = end.value();
   return regions;
+}
+
+void FillGuards(std::span<std::byte> memory, const Regions& regions) {
+  std::uint64_t end = 0;
+  for (const Region& region : regions.list) {
+    FillGuard(memory.subspan(end, region.offset - end), end);
+    end = region.offset + region.bytes;
+  }
+  FillGuard(memory.subspan(end, regions.total - end), end);
 }
 
 std::optional<BrokenGuard> FindBrokenGuard(std::span<const std::byte> memory,

@@ -57,12 +57,14 @@ struct Regions {
 };
 inline constexpr std::uint64_t kRegionAlignment = 256;
 inline constexpr std::uint64_t kGuardBytes = 4096;  // at least, on each side
-inline constexpr std::byte kGuardByte{0xFF};        // NaN in every floating format
 
 // OUT_OF_RANGE if they do not fit 64 bits.
 StatusOr<Regions> LayOut(std::span<const std::uint64_t> sizes);
 
-// A byte of a guard band that is not kGuardByte any more.
+// Fills all that lies outside of the regions (src/base/guard_pattern.h).
+void FillGuards(std::span<std::byte> memory, const Regions& regions);
+
+// A byte of a guard band that is not what FillGuards left there.
 struct BrokenGuard {
   std::size_t region = 0;
   std::int64_t offset = 0;  // from the region's first byte: negative before it

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/plugin/packet.h"
 #include "src/base/status_matchers.h"
@@ -32,9 +33,10 @@ TEST(LayOutTest, RegionsAreAlignedAndApart) {
 TEST(FindBrokenGuardTest, EveryByte) {
   const std::uint64_t sizes[] = {3, 0, 300};
   DM_ASSERT_OK_AND_ASSIGN(const Regions regions, LayOut(sizes));
-  std::vector<std::byte> memory(regions.total, kGuardByte);
+  std::vector<std::byte> memory(regions.total);
+  FillGuards(memory, regions);
   for (std::uint64_t at = 0; at < regions.total; ++at) {
-    memory[at] = std::byte{0};
+    const std::byte before = std::exchange(memory[at], std::byte{0});
     const auto inside =
         std::any_of(regions.list.begin(), regions.list.end(), [&](const Region& region) {
           return at >= region.offset && at < region.offset + region.bytes;
@@ -45,18 +47,19 @@ TEST(FindBrokenGuardTest, EveryByte) {
       EXPECT_EQ(static_cast<std::int64_t>(regions.list[broken->region].offset) + broken->offset,
                 static_cast<std::int64_t>(at));
     }
-    memory[at] = kGuardByte;
+    memory[at] = before;
   }
 }
 
 TEST(FindBrokenGuardTest, TheNearerRegionIsNamed) {
   const std::uint64_t sizes[] = {16, 16};
   DM_ASSERT_OK_AND_ASSIGN(const Regions regions, LayOut(sizes));
-  std::vector<std::byte> memory(regions.total, kGuardByte);
-  memory[regions.list[0].offset + 16] = std::byte{1};
+  std::vector<std::byte> memory(regions.total);
+  FillGuards(memory, regions);
+  const std::byte before = std::exchange(memory[regions.list[0].offset + 16], std::byte{1});
   EXPECT_EQ(FindBrokenGuard(memory, regions)->region, 0u);
   EXPECT_EQ(FindBrokenGuard(memory, regions)->offset, 16);
-  memory[regions.list[0].offset + 16] = kGuardByte;
+  memory[regions.list[0].offset + 16] = before;
   memory[regions.list[1].offset - 1] = std::byte{1};
   EXPECT_EQ(FindBrokenGuard(memory, regions)->region, 1u);
   EXPECT_EQ(FindBrokenGuard(memory, regions)->offset, -1);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/guard_pattern.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/stream.h"
 #include "src/tensor/tensor_view.h"
@@ -35,25 +36,29 @@ StatusOr<GuardedBuffer> GuardedBuffer::Create(Allocator& allocator, std::string_
   const std::uint64_t total = std::max<std::uint64_t>(1, made.offset_ + bytes + guard_bytes);
   DM_ASSIGN_OR_RETURN(made.buffer_, DeviceBuffer::Create(allocator, {.bytes = total, .tag = tag}));
   DM_RETURN_IF_ERROR(allocator.SetBytes(made.buffer_.address(), total, kPoison, HandleOf(stream)));
+  for (const Band& band : made.Bands()) {
+    if (band.begin == band.end) continue;
+    std::vector<std::byte> pattern(band.end - band.begin);
+    FillGuard(pattern, band.begin);
+    DM_RETURN_IF_ERROR(CopyToDevice({made.buffer_.As<std::byte>() + band.begin}, pattern, stream));
+  }
   return made;
+}
+
+std::array<GuardedBuffer::Band, 2> GuardedBuffer::Bands() const {
+  return {Band{0, offset_}, Band{offset_ + bytes_, buffer_.bytes()}};
 }
 
 DeviceAddress GuardedBuffer::address() const { return {buffer_.As<std::byte>() + offset_}; }
 
 Status GuardedBuffer::CheckGuards(cudaStream_t stream) const {
-  const std::uint64_t behind = offset_ + bytes_;
-  struct Band {
-    std::uint64_t begin;
-    std::uint64_t end;
-  };
-  for (const Band& band : {Band{0, offset_}, Band{behind, buffer_.bytes()}}) {
+  for (const Band& band : Bands()) {
     DM_ASSIGN_OR_RETURN(
         const std::vector<std::byte> bytes,
         ReadAll({buffer_.As<std::byte>() + band.begin}, band.end - band.begin, stream));
-    const auto changed = std::find_if(bytes.begin(), bytes.end(),
-                                      [](std::byte byte) { return byte != std::byte{kPoison}; });
-    if (changed == bytes.end()) continue;
-    const std::int64_t at = static_cast<std::int64_t>(band.begin) + (changed - bytes.begin());
+    const std::optional<std::uint64_t> changed = FirstBrokenGuard(bytes, band.begin);
+    if (!changed) continue;
+    const auto at = static_cast<std::int64_t>(band.begin + *changed);
     return InternalError(fmt::format("{}: a kernel wrote beside its {} bytes, at offset {}", tag_,
                                      bytes_, at - static_cast<std::int64_t>(offset_)));
   }

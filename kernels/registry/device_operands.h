@@ -7,14 +7,15 @@
 //   DM_RETURN_IF_ERROR(on_device.CheckUntouched(operands, stream));
 //   DM_ASSIGN_OR_RETURN(const OperandValues values, on_device.Outputs(stream));
 //
-// Guards are 0xFF bytes, NaN in every floating format: a kernel that reads beside its operand shows
-// it in its results, one that writes there is found by CheckUntouched. The allocator must outlive
+// Guards are NaN in every floating format (src/base/guard_pattern.h): a kernel that reads beside its
+// operand shows it in its results, one that writes there is found by CheckUntouched. The allocator must outlive
 // the operands. Movable, not copyable; thread-safe while const.
 #ifndef DRAFTMARK_KERNELS_REGISTRY_DEVICE_OPERANDS_H_
 #define DRAFTMARK_KERNELS_REGISTRY_DEVICE_OPERANDS_H_
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,7 +38,7 @@ struct Placement {
   bool misaligned = false;
 };
 
-// Device memory between guard bands, all of it 0xFF bytes at first.
+// Device memory between guard bands, itself 0xFF bytes at first.
 class GuardedBuffer {
  public:
   // `shift` bytes behind the guard, which ends at a multiple of 256.
@@ -52,6 +53,12 @@ class GuardedBuffer {
   Status CheckGuards(cudaStream_t stream) const;
 
  private:
+  struct Band {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  std::array<Band, 2> Bands() const;  // before and behind
+
   std::string tag_;
   DeviceBuffer buffer_;
   std::uint64_t offset_ = 0;

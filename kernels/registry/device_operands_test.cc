@@ -20,9 +20,9 @@ class DeviceOperandsTest : public GpuTest {
     stream_.emplace(CudaStream::Create().value());
     operands_ = MakeOperands(FindCase("op/residual_add/rows=3,width=5/bf16").value()).value();
   }
-  // A kernel's stray write of one byte.
-  void Write(std::byte* at) {
-    ASSERT_THAT(allocator_.SetBytes({at}, 1, 0, HandleOf(stream_->get())), IsOk());
+  // A kernel's stray write.
+  void Write(std::byte* at, std::uint8_t value, std::uint64_t bytes) {
+    ASSERT_THAT(allocator_.SetBytes({at}, bytes, value, HandleOf(stream_->get())), IsOk());
   }
 
   CudaAllocator allocator_;
@@ -48,19 +48,24 @@ TEST_F(DeviceOperandsTest, BytesArriveWhereverTheyLie) {
   }
 }
 
-// The mutants of the check: a byte before, a byte behind, a byte of an input.
+// The mutants of the check: a byte before, a byte behind, a byte of an input, a -1 on either side.
 TEST_F(DeviceOperandsTest, StrayWritesAreFound) {
   struct Stray {
     const char* operand;
     std::ptrdiff_t offset;
     const char* found;
+    std::uint8_t value = 0;
+    std::uint64_t bytes = 1;
   };
   for (const Stray& stray : {Stray{"x", -1, "x: a kernel wrote beside its 30 bytes, at offset -1"},
                              Stray{"x", 30, "x: a kernel wrote beside its 30 bytes, at offset 30"},
+                             Stray{"x", 32, "x: a kernel wrote beside", 0xFF, 8},
+                             Stray{"x", -4, "x: a kernel wrote beside", 0xFF, 4},
                              Stray{"delta", 7, "delta: a kernel changed byte 7"}}) {
     DM_ASSERT_OK_AND_ASSIGN(const DeviceOperands on_device,
                             DeviceOperands::Upload(operands_, allocator_, stream_->get(), {}));
-    Write(reinterpret_cast<std::byte*>(on_device.Get<BFloat16>(stray.operand)) + stray.offset);
+    Write(reinterpret_cast<std::byte*>(on_device.Get<BFloat16>(stray.operand)) + stray.offset,
+          stray.value, stray.bytes);
     EXPECT_THAT(on_device.CheckUntouched(operands_, stream_->get()),
                 StatusIs(StatusCode::kInternal, HasSubstr(stray.found)));
   }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <thread>
 
@@ -28,20 +30,34 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kGrace(2000);
 constexpr std::chrono::milliseconds kPoll(2);
 
-enum class Transfer { kDone, kClosed, kLate };
+// How often a program's output is looked at.
+constexpr std::chrono::milliseconds kLook(200);
+
+enum class Transfer { kDone, kClosed, kLate, kFlood };
+
+// What ends a transfer but for its own end.
+struct Limits {
+  SteadyClock::time_point deadline;
+  int ended = -1;                      // a descriptor that is readable then
+  const OutputFile* output = nullptr;  // of the other side
+};
 
 bool TryAgain() { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
 
 // Moves all of `bytes` by `step`, which is send or recv of what is left.
 template <typename Bytes, typename Step>
-Transfer Move(int descriptor, short events, Bytes bytes, SteadyClock::time_point deadline,
-              const Step& step) {
+Transfer Move(int descriptor, short events, Bytes bytes, const Limits& limits, const Step& step) {
   while (!bytes.empty()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(limits.deadline - SteadyClock::now());
     if (left.count() <= 0) return Transfer::kLate;
-    pollfd wait = {.fd = descriptor, .events = events, .revents = 0};
-    const auto milliseconds = std::min<std::int64_t>(left.count(), std::numeric_limits<int>::max());
-    if (poll(&wait, 1, static_cast<int>(milliseconds)) <= 0) continue;
+    if (limits.output != nullptr && limits.output->Bytes() > kMostPrinted) return Transfer::kFlood;
+    pollfd wait[] = {{.fd = descriptor, .events = events, .revents = 0},
+                     {.fd = limits.ended, .events = POLLIN, .revents = 0}};
+    auto milliseconds = std::min<std::int64_t>(left.count(), std::numeric_limits<int>::max());
+    if (limits.output != nullptr) milliseconds = std::min(milliseconds, kLook.count());
+    if (poll(wait, std::size(wait), static_cast<int>(milliseconds)) <= 0) continue;
+    if (wait[0].revents == 0) return Transfer::kClosed;  // it has ended, and has nothing to say
     const ssize_t moved = step(bytes);
     if (moved == 0) return Transfer::kClosed;
     if (moved < 0) {
@@ -53,38 +69,35 @@ Transfer Move(int descriptor, short events, Bytes bytes, SteadyClock::time_point
   return Transfer::kDone;
 }
 
-Transfer SendAll(int descriptor, std::span<const std::byte> bytes,
-                 SteadyClock::time_point deadline) {
-  return Move(descriptor, POLLOUT, bytes, deadline, [&](std::span<const std::byte> left) {
+Transfer SendAll(int descriptor, std::span<const std::byte> bytes, const Limits& limits) {
+  return Move(descriptor, POLLOUT, bytes, limits, [&](std::span<const std::byte> left) {
     return send(descriptor, left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   });
 }
 
-Transfer ReceiveAll(int descriptor, std::span<std::byte> bytes, SteadyClock::time_point deadline) {
-  return Move(descriptor, POLLIN, bytes, deadline, [&](std::span<std::byte> left) {
+Transfer ReceiveAll(int descriptor, std::span<std::byte> bytes, const Limits& limits) {
+  return Move(descriptor, POLLIN, bytes, limits, [&](std::span<std::byte> left) {
     return recv(descriptor, left.data(), left.size(), MSG_DONTWAIT);
   });
 }
 
-Transfer SendMessage(int descriptor, std::span<const std::byte> bytes,
-                     SteadyClock::time_point deadline) {
+Transfer SendMessage(int descriptor, std::span<const std::byte> bytes, const Limits& limits) {
   const std::uint64_t size = bytes.size();
   const Transfer begun =
-      SendAll(descriptor, std::as_bytes(std::span<const std::uint64_t>(&size, 1)), deadline);
-  return begun == Transfer::kDone ? SendAll(descriptor, bytes, deadline) : begun;
+      SendAll(descriptor, std::as_bytes(std::span<const std::uint64_t>(&size, 1)), limits);
+  return begun == Transfer::kDone ? SendAll(descriptor, bytes, limits) : begun;
 }
 
 // Sets `garbage` for a size that cannot be.
-Transfer ReceiveMessage(int descriptor, MessageBytes& bytes, bool& garbage,
-                        SteadyClock::time_point deadline) {
+Transfer ReceiveMessage(int descriptor, MessageBytes& bytes, bool& garbage, const Limits& limits) {
   std::uint64_t size = 0;
   const Transfer begun =
-      ReceiveAll(descriptor, std::as_writable_bytes(std::span<std::uint64_t>(&size, 1)), deadline);
+      ReceiveAll(descriptor, std::as_writable_bytes(std::span<std::uint64_t>(&size, 1)), limits);
   if (begun != Transfer::kDone) return begun;
   garbage = size > kLargestMessage;
   if (garbage) return Transfer::kClosed;
   bytes.resize(size);
-  return ReceiveAll(descriptor, bytes, deadline);
+  return ReceiveAll(descriptor, bytes, limits);
 }
 
 }  // namespace
@@ -98,24 +111,33 @@ std::string_view ServiceEnding::KindName() const {
     case Kind::kTimeout:
       return "hang";
     case Kind::kGarbage:
+    case Kind::kFlood:
       return "garbage";
   }
   return "";
 }
 
-std::string ServiceEnding::Describe() const {
-  const std::string printed = output.empty() ? "" : fmt::format("; printed last: {}", output);
+std::string ServiceEnding::Describe(std::string_view when) const {
+  std::string what;
   switch (kind) {
     case Kind::kSignal:
-      return fmt::format("crashed: signal {} ({}){}", number, ::strsignal(number), printed);
+      what = fmt::format("crashed: signal {} ({})", number, ::strsignal(number));
+      break;
     case Kind::kExit:
-      return fmt::format("ended its process with exit code {}{}", number, printed);
+      what = fmt::format("ended its process with exit code {}", number);
+      break;
     case Kind::kTimeout:
-      return fmt::format("did not return within {:g} s{}", seconds, printed);
+      what = fmt::format("did not return within {:g} s", seconds);
+      break;
     case Kind::kGarbage:
-      return fmt::format("broke its connection{}", printed);
+      what = "broke its connection";
+      break;
+    case Kind::kFlood:
+      what = fmt::format("printed more than {} MiB", kMostPrinted >> 20);
+      break;
   }
-  return "";
+  if (!when.empty()) what += fmt::format(" {}", when);
+  return output.empty() ? what : fmt::format("{}; printed last: {}", what, output);
 }
 
 StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Start(
@@ -136,37 +158,55 @@ StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Start(
   return std::unique_ptr<ServiceProcess>(new ServiceProcess(*child, ends[0], std::move(output)));
 }
 
+ServiceProcess::ServiceProcess(pid_t child, int socket, OutputFile output)
+    : child_(child),
+      // Nobody else reaps the child, so its id is its own. Closed in programs that are started later.
+      ended_(static_cast<int>(syscall(SYS_pidfd_open, child, 0))),
+      socket_(socket),
+      output_(std::move(output)) {}
+
 ServiceProcess::~ServiceProcess() {
   if (child_ != 0) {
     kill(-child_, SIGKILL);
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
+  if (ended_ >= 0) close(ended_);
   close(socket_);
+}
+
+bool ServiceProcess::SomethingWaits() const {
+  std::byte byte;
+  return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 ServiceReply ServiceProcess::Ask(std::span<const std::byte> request, double seconds) {
   DM_CHECK(child_ != 0);
-  const auto deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
-                                                 std::chrono::duration<double>(seconds));
+  const Limits limits = {
+      .deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
+                                           std::chrono::duration<double>(seconds)),
+      .ended = ended_,
+      .output = &output_};
   ServiceReply reply;
-  bool garbage = false;
-  Transfer transfer = SendMessage(socket_, request, deadline);
+  // A second reply to an earlier request would be taken for the answer to this one.
+  bool garbage = SomethingWaits();
+  Transfer transfer = garbage ? Transfer::kClosed : SendMessage(socket_, request, limits);
   if (transfer == Transfer::kDone) {
-    transfer = ReceiveMessage(socket_, reply.bytes, garbage, deadline);
+    transfer = ReceiveMessage(socket_, reply.bytes, garbage, limits);
   }
   if (transfer == Transfer::kDone) return reply;
   reply.bytes.clear();
-  reply.ending = End(
-      transfer == Transfer::kLate ? ServiceEnding::Kind::kTimeout : ServiceEnding::Kind::kGarbage,
-      seconds);
+  reply.ending = End(transfer == Transfer::kLate    ? ServiceEnding::Kind::kTimeout
+                     : transfer == Transfer::kFlood ? ServiceEnding::Kind::kFlood
+                                                    : ServiceEnding::Kind::kGarbage,
+                     seconds);
   return reply;
 }
 
 ServiceEnding ServiceProcess::End(ServiceEnding::Kind kind, double seconds) {
   int status = 0;
   bool by_itself = false;
-  if (kind != ServiceEnding::Kind::kTimeout) {
+  if (kind == ServiceEnding::Kind::kGarbage) {
     const auto deadline = SteadyClock::now() + kGrace;
     while (!by_itself && SteadyClock::now() < deadline) {
       by_itself = waitpid(child_, &status, WNOHANG) == child_;
@@ -187,13 +227,13 @@ ServiceEnding ServiceProcess::End(ServiceEnding::Kind kind, double seconds) {
 std::optional<MessageBytes> ServiceSocket::Receive() {
   MessageBytes bytes;
   bool garbage = false;
-  const auto never = SteadyClock::now() + std::chrono::hours(24 * 365);
+  const Limits never = {.deadline = SteadyClock::now() + std::chrono::hours(24 * 365)};
   if (ReceiveMessage(descriptor_, bytes, garbage, never) != Transfer::kDone) return std::nullopt;
   return bytes;
 }
 
 bool ServiceSocket::Send(std::span<const std::byte> bytes) {
-  const auto never = SteadyClock::now() + std::chrono::hours(24 * 365);
+  const Limits never = {.deadline = SteadyClock::now() + std::chrono::hours(24 * 365)};
   return SendMessage(descriptor_, bytes, never) == Transfer::kDone;
 }
 

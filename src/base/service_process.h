@@ -9,18 +9,21 @@
 //   while (const auto request = socket.Receive()) socket.Send(Answer(*request));
 //
 // Requests and replies are bytes; whoever uses them takes nothing in a reply for granted. A program
-// that died, was silent for too long or sent no whole reply is gone afterwards, with all of its
-// process group: start another. One thread at a time.
+// that died, was silent for too long, printed without end or sent what is no reply is gone afterwards,
+// with all of its process group: start another. It counts as dead when it is, though something that it
+// started may live on. One thread at a time.
 #ifndef DRAFTMARK_SRC_BASE_SERVICE_PROCESS_H_
 #define DRAFTMARK_SRC_BASE_SERVICE_PROCESS_H_
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,19 +38,21 @@ using MessageBytes = std::vector<std::byte>;
 inline constexpr int kServiceDescriptor = kFirstInherited;
 // A longer reply is taken for garbage.
 inline constexpr std::size_t kLargestMessage = std::size_t{1} << 31;
+// Of what a program prints, in all; beyond it is ended. Looked at a few times a second.
+inline constexpr std::uint64_t kMostPrinted = std::uint64_t{64} << 20;
 
 struct ServiceEnding {
-  enum class Kind { kSignal, kExit, kTimeout, kGarbage };
+  enum class Kind { kSignal, kExit, kTimeout, kGarbage, kFlood };
   Kind kind = Kind::kExit;
   int number = 0;      // of the signal, or the exit code
   double seconds = 0;  // that it was given
   std::string output;  // the last line that it printed; may be empty
 
-  // "crash", "exit", "hang", "garbage".
+  // "crash", "exit", "hang", "garbage" (a flood as well).
   std::string_view KindName() const;
   // "crashed: signal 11 (Segmentation fault)", "ended its process with exit code 0", "did not return
-  // within 60 s", with what it printed last.
-  std::string Describe() const;
+  // within 60 s", then `when` ("while it was loaded"), and what it printed last, printable.
+  std::string Describe(std::string_view when = "") const;
 };
 
 struct ServiceReply {
@@ -68,13 +73,15 @@ class ServiceProcess {
   ServiceReply Ask(std::span<const std::byte> request, double seconds);
 
  private:
-  ServiceProcess(pid_t child, int socket, OutputFile output)
-      : child_(child), socket_(socket), output_(std::move(output)) {}
+  ServiceProcess(pid_t child, int socket, OutputFile output);
 
   // Kills and reaps it; how it ended by itself, if it did.
   ServiceEnding End(ServiceEnding::Kind kind, double seconds);
+  // What nobody asked for.
+  bool SomethingWaits() const;
 
   pid_t child_;  // 0: reaped
+  int ended_;    // readable when it has ended; -1 where the system has no such descriptors
   int socket_;
   OutputFile output_;
 };

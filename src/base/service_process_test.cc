@@ -68,6 +68,34 @@ TEST_F(ServiceProcessTest, TellsAnExitAndWhatWasPrinted) {
             "ended its process with exit code 3; printed last: that was it");
 }
 
+// At once, though the connection is open until the child ends as well.
+TEST_F(ServiceProcessTest, TellsAnExitThatLeavesAChild) {
+  const ServiceReply reply = Ask("leave");
+  ASSERT_TRUE(reply.ending);
+  EXPECT_EQ(reply.ending->Describe(), "ended its process with exit code 4");
+}
+
+TEST_F(ServiceProcessTest, EndsAFlood) {
+  const ServiceReply reply = Ask("flood");
+  ASSERT_TRUE(reply.ending);
+  EXPECT_EQ(reply.ending->KindName(), "garbage");
+  EXPECT_THAT(reply.ending->Describe(),
+              ::testing::StartsWith("printed more than 64 MiB; printed last: xxx"));
+}
+
+TEST_F(ServiceProcessTest, WhatWasPrintedIsPrintable) {
+  EXPECT_EQ(Ask("colours").ending->Describe("just now"),
+            "ended its process with exit code 3 just now; printed last: [31mred[0m");
+}
+
+// Else the second one would be the answer to the next request.
+TEST_F(ServiceProcessTest, AReplyTooManyIsGarbage) {
+  EXPECT_EQ(Text(Ask("twice")), "twice");
+  const ServiceReply reply = Ask("hello");
+  ASSERT_TRUE(reply.ending);
+  EXPECT_EQ(reply.ending->KindName(), "garbage");
+}
+
 TEST_F(ServiceProcessTest, KillsWhatHangs) {
   const ServiceReply reply = Ask("hang", 0.2);
   ASSERT_TRUE(reply.ending);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,11 @@ StatusOr<OutputFile> OutputFile::Create() {
   std::FILE* const file = std::tmpfile();
   if (file == nullptr) return ErrnoStatus(errno, "create", "a temporary file");
   return OutputFile(file);
+}
+
+std::uint64_t OutputFile::Bytes() const {
+  struct stat facts = {};
+  return fstat(fd(), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
 }
 
 std::string OutputFile::Tail() const {

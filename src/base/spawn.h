@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -41,6 +42,7 @@ class OutputFile {
   static StatusOr<OutputFile> Create();
   int fd() const { return fileno(file_.get()); }
   std::string Tail() const;  // the last 64 KiB
+  std::uint64_t Bytes() const;
 
  private:
   struct Close {

@@ -143,9 +143,8 @@ TEST_P(BothPrecisionsTest, LayoutsThatHoldFewerSlotsAreNotOverrun) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("slot_mapping_dev: needs 8")));
 }
 
-TEST_P(BothPrecisionsTest, VersionOneMasksCountSlots) {
-  // A gap in the history (a multimodal target): positions and slots part, and a pair carries no
-  // position.
+// A gap in the history (a multimodal target): positions and slots part, and a pair carries no position.
+TEST_P(BothPrecisionsTest, VersionOneCountsSlotsAndRefusesWhereThatIsWrong) {
   const DrafterConfig config = SmallDrafterConfig();
   const auto run = [&](std::uint64_t version, std::int64_t start) {
     StatusOr<std::unique_ptr<DraftSession>> session = OpenReferenceSession(
@@ -154,11 +153,16 @@ TEST_P(BothPrecisionsTest, VersionOneMasksCountSlots) {
     EXPECT_THAT(Append(**session, 0, 1, 0, 20), IsOk());
     const BlockRequest block = Block(0, 3, start);
     Collector collector;
-    EXPECT_THAT((*session)->Propose({&block, 1}, &collector), IsOk());
-    return collector.stages[{0, "layers.0.attn_out"}];  // the sliding layer
+    const Status status = (*session)->Propose({&block, 1}, &collector).status();
+    EXPECT_EQ(status.ok(), !collector.stages.empty());
+    return std::pair(status, collector.stages[{0, "layers.0.attn_out"}]);  // the sliding layer
   };
-  EXPECT_EQ(run(1, 20), run(2, 20));
-  EXPECT_NE(run(1, 40), run(2, 40));  // by position the window of 9 holds no context any more
+  EXPECT_THAT(run(1, 20).first, IsOk());
+  EXPECT_EQ(run(1, 20).second, run(2, 20).second);
+  // By position the window of 9 holds no context any more.
+  EXPECT_THAT(run(2, 40).first, IsOk());
+  EXPECT_THAT(run(1, 40).first, StatusIs(StatusCode::kFailedPrecondition,
+                                         HasSubstr("context row 19 must stand at position 39")));
 }
 
 TEST_P(BothPrecisionsTest, AHugeWindowIsNoWindow) {

@@ -32,6 +32,29 @@ int main(int /*argc*/, char** argv) {
       ::close(kServiceDescriptor);
       ::pause();
     }
+    if (request == "leave") {
+      // Something lives on, with this end of the connection.
+      if (::fork() == 0) ::pause();
+      std::exit(4);
+    }
+    if (request == "flood") {
+      const std::string text(1 << 16, 'x');
+      while (std::fputs(text.c_str(), stdout) >= 0) continue;
+    }
+    if (request == "colours") {
+      std::fputs("\033[31mred\033[0m\n", stdout);
+      std::exit(3);
+    }
+    if (request == "twice") {
+      // In one piece, so that the second is there with the first.
+      std::string both;
+      for (int i = 0; i < 2; ++i) {
+        const std::uint64_t size = request.size();
+        both.append(reinterpret_cast<const char*>(&size), sizeof size).append(request);
+      }
+      [[maybe_unused]] const auto written = ::write(kServiceDescriptor, both.data(), both.size());
+      continue;
+    }
     if (request == "argument") request = argv[1];
     if (request == "inherited") {
       char text[16] = {};

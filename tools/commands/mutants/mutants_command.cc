@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/base/file_system.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/mutants/mutant_run.h"
 #include "tools/commands/mutants/mutants_report.h"
 
@@ -178,7 +179,7 @@ void AddMutantsCommand(CLI::App& app, CommandContext& context) {
       ->add_option("--only", options->only, "a mutant's id (M10 is M10a to M10c); may be repeated")
       ->type_name("ID");
   command->add_option("--timeout", options->timeout, "seconds after which a mutant counts as hung")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(FiniteRange(1.0, 86400.0))
       ->capture_default_str();
   command->add_option("--jobs", options->jobs, "mutants at a time")
       ->check(CLI::Range(1u, kMostJobs))

@@ -14,6 +14,7 @@
 #include "src/perf/gate.h"
 #include "src/perf/history/history.h"
 #include "src/perf/history/import_google_benchmark.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/perf/aa_history.h"
 #include "tools/commands/perf/case_report.h"
 #include "tools/commands/perf/gate_runner.h"
@@ -222,7 +223,7 @@ void AddAaCommand(CLI::App& perf, CommandContext& context) {
                    "Folder for the reports (default: perf_aa/SEED, or SEED.2 where that is there)")
       ->type_name("DIR");
   command->add_option("--timeout", options->seconds, "Seconds after which a process is killed")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(FiniteRange(0.001, 1e6))
       ->capture_default_str();
   command->add_option("--db", options->database, "The history that keeps the results")
       ->type_name("FILE");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/perf/perf_comparison.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/one_of.h"
 #include "tools/commands/perf/compare_files.h"
 #include "tools/commands/perf/compare_report.h"
@@ -168,7 +169,7 @@ void AddCompareCommand(CLI::App& perf, CommandContext& context) {
   command
       ->add_option("--floor", options->floor,
                    "least shift that counts, a share; above 0.015 where A/A runs spread")
-      ->check(CLI::Range(kFloor, 1.0))
+      ->check(FiniteRange(kFloor, 1.0))
       ->type_name("SHARE")
       ->default_str("0.015");
   command->add_flag("--allow-missing", options->allow_missing,

@@ -9,6 +9,7 @@
 
 #include "src/perf/gate.h"
 #include "src/perf/history/history.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/perf/aa_history.h"
 #include "tools/commands/perf/case_report.h"
 #include "tools/commands/perf/gate_report.h"
@@ -139,7 +140,7 @@ void AddGateCommand(CLI::App& perf, CommandContext& context) {
   command
       ->add_option("--timeout", options->commands.seconds,
                    "Seconds after which a process is killed (default: 1800)")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(FiniteRange(0.001, 1e6))
       ->type_name("SECONDS");
   command
       ->add_option("--db", options->database,

@@ -16,6 +16,7 @@
 #include "src/perf/history/import_bundle.h"
 #include "src/perf/history/import_google_benchmark.h"
 #include "src/perf/history/utc_time.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/perf/case_report.h"
 #include "tools/commands/perf/gate_runner.h"
 #include "tools/commands/perf/night_counts.h"
@@ -337,7 +338,7 @@ void AddOptions(CLI::App& command, Options& options) {
       .add_option("--out", options.folder, "Folder for the reports (default: perf_nightly/NUMBER)")
       ->type_name("DIR");
   command.add_option("--timeout", options.seconds, "Seconds after which a process is killed")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(FiniteRange(0.001, 1e6))
       ->capture_default_str();
   command.add_flag("--no-sentinel", options.no_sentinel,
                    "Times as they are, not over the time of a copy, or a GEMM, in the same night");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -62,6 +63,11 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
 StatusOr<VerifyBackend> Plugin(const BackendOptions& options) {
   plugin::PluginOptions plugin_options = {.library = options.name};
   plugin_options.seconds = options.time_limit.value_or(plugin_options.seconds);
+  // Starting a device takes seconds, however short the calls are meant to be.
+  constexpr double kLeastLoadSeconds = 10;
+  if (options.time_limit) {
+    plugin_options.load_seconds = std::max(*options.time_limit, kLeastLoadSeconds);
+  }
   DM_ASSIGN_OR_RETURN(std::unique_ptr<PluginBackend> opened, PluginBackend::Open(plugin_options));
   const std::shared_ptr<PluginBackend> plugin = std::move(opened);
   VerifyBackend backend;
@@ -71,6 +77,7 @@ StatusOr<VerifyBackend> Plugin(const BackendOptions& options) {
   backend.check_operation = [plugin](const OperationCase& c) { return plugin->CheckOperation(c); };
   backend.run_draft.push_back(
       [plugin](const DrafterCase& drafter_case) { return plugin->RunDraft(drafter_case); });
+  backend.other_failures = [plugin] { return plugin->late_deaths(); };
   return backend;
 }
 

@@ -23,6 +23,8 @@ struct VerifyBackend {
   // Each draft case runs once through each of them.
   std::vector<std::function<StatusOr<CaseReport>(const DrafterCase&)>> run_draft;
   std::optional<plugin::PluginFacts> plugin = std::nullopt;
+  // Failures so far that belong to no case, each as a line; empty: there can be none.
+  std::function<std::vector<std::string>()> other_failures = {};
 };
 
 // As on the command line.

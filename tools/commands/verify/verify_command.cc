@@ -19,6 +19,7 @@
 #include "src/base/shard.h"
 #include "src/cases/drafter_case.h"
 #include "src/operations/registry.h"
+#include "tools/commands/finite_range.h"
 #include "tools/commands/verify/checkout.h"
 #include "tools/commands/verify/golden_suites.h"
 #include "tools/commands/verify/verify_backend.h"
@@ -222,6 +223,11 @@ Status Verify(const VerifyOptions& options, VerifyReport& report) {
     DM_ASSIGN_OR_RETURN(const std::string golden, GoldenOf(options));
     DM_RETURN_IF_ERROR(VerifyGolden(golden, run));
   }
+  if (backend.other_failures) {
+    if (const std::vector<std::string> failures = backend.other_failures(); !failures.empty()) {
+      report.AddGroup("plug-in", "processes", failures.size(), failures);
+    }
+  }
   if (shard.takes_everything()) report.CheckSomethingWasJudged();
   return OkStatus();
 }
@@ -265,8 +271,9 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
       ->check(CLI::IsMember({"simple", "fast"}));
   command
       ->add_option("--time-limit", options->backend.time_limit,
-                   "With a plug-in, the seconds that one call may take. Default: 60")
-      ->check(CLI::Range(0.01, 86400.0));
+                   "With a plug-in, the seconds that one call may take, and loading it if that is "
+                   "more than 10. Default: 60")
+      ->check(FiniteRange(0.01, 86400.0));
   command->add_option("--shard", options->shard,
                       "Only this share of the cases, as I/N: the I-th of N processes that share "
                       "the work; or bazel, as in a test with shard_count");

@@ -27,6 +27,7 @@ using ::testing::StartsWith;
 const std::string kExample = TestData("kernels/plugin/examples/libcpu_plugin.so");
 const std::string kSession = TestData("kernels/plugin/examples/libsession_plugin.so");
 const std::string kMisbehaving = TestData("kernels/plugin/testing/libmisbehaving_plugin.so");
+const std::string kCareless = TestData("kernels/plugin/testing/libcareless_plugin.so");
 const std::string kReference = TestData("conformance/plugin/libreference_plugin.so");
 const std::string kDraft = TestData("golden/drafter/dflash_yarn");
 
@@ -89,6 +90,17 @@ TEST(VerifyPluginTest, WhatGoesWrongIsNamedAndTheRestGoesOn) {
                       " bf16\n  gate (T1): 2 of 2 elements off; worst [0, "),
             HasSubstr("\nPASS op/residual_add/rows=7,width=127/bf16 " + kMisbehaving + " bf16: "),
             EndsWith("\n1 checks passed, 3 failed, 1 skipped\n")));
+}
+
+TEST(VerifyPluginTest, WhatBelongsToNoCaseFailsTheRun) {
+  const CommandResult result = Verify(kCareless, {"op/row_gather/rows=1,from=1,width=3/bf16",
+                                                  "op/residual_add/rows=7,width=127/bf16"});
+  EXPECT_EQ(result.code, 1) << result.out << result.err;
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("\nPASS op/residual_add/rows=7,width=127/bf16 "),
+            HasSubstr("\nFAIL plug-in/processes: 1 checks, 1 failed\n  crashed: signal 11 "),
+            EndsWith("\n1 checks passed, 2 failed\n")));
 }
 
 TEST(VerifyPluginTest, Json) {
@@ -228,7 +240,9 @@ TEST(VerifyPluginTest, Usage) {
               HasSubstr("--scratch: only --backend cuda runs on a scratch"));
   EXPECT_THAT(Verify("reference", {"--time-limit", "5"}).err,
               HasSubstr("--time-limit: only a plug-in has one"));
-  EXPECT_EQ(Verify(kExample, {"--time-limit", "0"}).code, 2);
+  for (const char* const limit : {"0", "nan", "inf", "-1"}) {
+    EXPECT_EQ(Verify(kExample, {"--time-limit", limit}).code, 2) << limit;
+  }
   EXPECT_THAT(RunProgram({"--help"}).out, Not(HasSubstr("plugin-host")));
 }
 
