@@ -44,6 +44,12 @@ inline Backend CudaBackendOf(const CudaSessionKind& kind) {
   return backend;
 }
 
+class CudaBackend;
+// RunDrafterCase on such sessions. Scratch v1 and the path without a cache hold one sequence: there a
+// draft among others is unsupported, and says so.
+StatusOr<CaseReport> RunCudaDraft(CudaBackend& cuda, const CudaSessionKind& kind,
+                                  const DrafterCase& drafter_case);
+
 class CudaBackend {
  public:
   // UNAVAILABLE without a driver, a device or cuBLASLt, and in builds without CUDA: the message says

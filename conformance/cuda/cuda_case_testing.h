@@ -46,10 +46,13 @@ class CudaCaseTest : public GpuTest, public ::testing::WithParamInterface<CudaCa
     DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CudaBackend> cuda, CudaBackend::Open());
     DM_ASSERT_OK_AND_ASSIGN(const DrafterCase drafter_case,
                             DrafterCase::Load(GetParam().directory));
-    DM_ASSERT_OK_AND_ASSIGN(
-        const CaseReport report,
-        RunDrafterCase(drafter_case, Precision::kBf16, CudaBackendOf(GetParam().kind),
-                       cuda->Sessions(GetParam().kind)));
+    const CudaSessionKind& kind = GetParam().kind;
+    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report, RunCudaDraft(*cuda, kind, drafter_case));
+    const bool alone = kind.scratch_version == 1 || !kind.paged;
+    if (alone && !drafter_case.neighbours().empty()) {
+      EXPECT_EQ(report.no_result.reason, "it holds one sequence");
+      return;
+    }
     EXPECT_EQ(report.no_result.reason, "");
     EXPECT_EQ(report.FirstFailure(), nullptr) << ReportText(report);
     EXPECT_GE(report.verdicts.size(), 10u) << "hardly anything was compared";

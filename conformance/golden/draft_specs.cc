@@ -12,6 +12,11 @@
 namespace draftmark {
 namespace {
 
+constexpr std::string_view kLocal = R"({"end_to_end": false})";
+constexpr std::string_view kWindowed =
+    R"({"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 9,
+        "end_to_end": false})";
+
 // Windows of 2048 and 4096 need contexts beyond them; the others stay short.
 constexpr DraftSpec kSpecs[] = {
     {.name = "qwen3-4b-dflash", .entry = "z-lab/Qwen3-4B-DFlash-b16"},
@@ -58,6 +63,47 @@ constexpr DraftSpec kSpecs[] = {
      .entry = "synthetic/tiny-dspark",
      .change = R"({"markov_head_type": "rnn", "rope": {"type": "yarn", "factor": 4,
                    "original_max_position_embeddings": 64, "attention_factor": 0.875}})"},
+    // Histories in which implementations failed in public (conformance/README.md), and which the others
+    // do not have. Small drafters: judged by their own stages.
+    {.name = "failures-sixteen-sequences",
+     .entry = "synthetic/tiny-dflash",
+     .change = kWindowed,
+     .neighbours = 15},
+    {.name = "failures-conv-sequences",
+     .entry = "synthetic/tiny-dflash2",
+     .change = kLocal,
+     .neighbours = 2},
+    {.name = "failures-markov-sequences",
+     .entry = "synthetic/tiny-dspark",
+     .change = kLocal,
+     .neighbours = 2},
+    {.name = "failures-reset",
+     .entry = "synthetic/tiny-dflash",
+     .change = kWindowed,
+     .history = R"({"replay": true, "steps": [
+         {"new_context_rows": 20, "start": 20, "anchor": 7},
+         {"reset": true, "new_context_rows": 5, "start": 300, "anchor": 8},
+         {"reset": true, "new_context_rows": 12, "start": 12, "anchor": 9}]})"},
+    {.name = "failures-replay",
+     .entry = "synthetic/tiny-dflash",
+     .change = kWindowed,
+     .history = R"({"replay": true, "steps": [
+         {"new_context_rows": 30, "start": 30, "anchor": 7},
+         {"new_context_rows": 3, "start": 33, "anchor": 8, "width": 3},
+         {"new_context_rows": 2, "start": 35, "anchor": 9, "drop_front_rows": 11},
+         {"new_context_rows": 4, "start": 39, "anchor": 10}]})"},
+    {.name = "failures-long-append",
+     .entry = "synthetic/tiny-dflash",
+     .hidden = 16,
+     .intermediate = 32,
+     .vocabulary = 67,
+     .context = 8200,
+     .change =
+         R"({"num_hidden_layers": 1, "layer_types": ["full_attention"], "end_to_end": false})"},
+    {.name = "failures-large-taps",
+     .entry = "synthetic/tiny-dflash",
+     .change = kWindowed,
+     .history = R"({"generator": {"tap_scale": 131072}})"},
 };
 
 // Records of the catalogue about the full-size checkpoint, which do not hold for a reduced one.
@@ -93,6 +139,25 @@ void ReduceWidths(const DraftSpec& spec, OrderedJson& json) {
   for (const char* const rank : {"markov_rank", "selector_rank"}) {
     if (json.value(rank, std::uint64_t{0}) > kRank) json[rank] = kRank;
   }
+}
+
+// Sequences of other lengths, at other positions, that go on by other numbers of rows.
+void AddNeighbours(const DraftSpec& spec, OrderedJson& config) {
+  OrderedJson neighbours = OrderedJson::array();
+  for (std::uint64_t n = 0; n < spec.neighbours; ++n) {
+    OrderedJson steps = OrderedJson::array();
+    std::uint64_t start = 5 * n;
+    for (std::uint64_t s = 0; s < config["steps"].size(); ++s) {
+      const std::uint64_t rows = s == 0 ? 3 + 2 * n : 1 + n % 4;
+      start += rows;
+      steps.push_back({{"new_context_rows", rows},
+                       {"start", start},
+                       {"anchor", (11 * n + s) % (spec.vocabulary - 1)}});
+    }
+    neighbours.push_back(std::move(steps));
+  }
+  config["neighbours"] = std::move(neighbours);
+  config["band"] = spec.neighbours;
 }
 
 }  // namespace
@@ -136,6 +201,9 @@ StatusOr<OrderedJson> DraftConfigJson(const DraftSpec& spec, const Json& catalog
                     {.seed = SeedOf(spec.name) >> 32,
                      .sinks = spec.sinks,
                      .mask_embedding = spec.mask_embedding});
+  if (spec.neighbours > 0) AddNeighbours(spec, json);
+  DM_ASSIGN_OR_RETURN(const Json history, ParseJson(spec.history, std::string(spec.name)));
+  json.merge_patch(OrderedJson(history));
   return json;
 }
 

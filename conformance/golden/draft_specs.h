@@ -29,6 +29,8 @@ struct DraftSpec {
   std::string_view change = "{}";  // merged into the config at last (RFC 7396)
   bool sinks = false;
   bool mask_embedding = false;
+  std::uint64_t neighbours = 0;     // other sequences of the session; the draft's is the last one
+  std::string_view history = "{}";  // merged behind the steps: other steps, "replay", "tap_scale"
 };
 
 std::span<const DraftSpec> DraftSpecs();

@@ -284,6 +284,28 @@ TEST_F(PluginDraftTest, StagesMustBeWhatTheyCanBe) {
       "propose: stage norm: memory of a CUDA device, from a plug-in that computes on the CPU");
 }
 
+TEST_F(PluginDraftTest, StagesComeOnceAndForABandThatProposes) {
+  const CaseReport twice = Run(kDraft, "twice:norm");
+  EXPECT_EQ(twice.Signature(), "run: contradiction");
+  EXPECT_EQ(twice.no_result.reason, "propose: stage norm: came twice for band 0");
+  const CaseReport band = Run(kDraft, "band:norm");
+  EXPECT_EQ(band.Signature(), "run: contradiction");
+  EXPECT_EQ(band.no_result.reason, "propose: stage norm: band 7 has no block in this propose");
+}
+
+// Only create may say so: else whoever is wrong could end with it.
+TEST_F(PluginDraftTest, ASessionThatExistsIsSupported) {
+  const CaseReport report = Run(kDraft, "late");
+  EXPECT_EQ(report.Signature(), "run: contradiction");
+  EXPECT_EQ(report.no_result.reason,
+            "propose: its create supports the draft, but it says unsupported: too late");
+}
+
+TEST_F(PluginDraftTest, APluginMayGoToAnotherFolder) {
+  const CaseReport report = Run(kDraft, "elsewhere");
+  EXPECT_TRUE(report.passed()) << ReportText(report);
+}
+
 TEST_F(PluginDraftTest, ACrashIsAFailedDraft) {
   const CaseReport report = Run(kDraft, "crash");
   EXPECT_FALSE(report.passed());

@@ -184,7 +184,8 @@ PluginAnswer ContainedPlugin::Run(const OperationCase& c, const OperandSet& oper
 StatusOr<std::unique_ptr<DraftSession>> ContainedPlugin::OpenSession(const std::string& directory,
                                                                      const DrafterConfig& config,
                                                                      const SessionLimits& limits) {
-  session_answer_ = std::make_shared<PluginAnswer>();
+  // Sessions that run side by side tell the same one.
+  if (!session_answer_->ok()) session_answer_ = std::make_shared<PluginAnswer>();
   if (!facts_.has_sessions) {
     *session_answer_ = {PluginResult::kUnsupported, {}, "the plug-in has no draft sessions", 0};
     return UnimplementedError(session_answer_->message);

@@ -82,7 +82,7 @@ class ContainedPlugin {
   StatusOr<std::unique_ptr<DraftSession>> OpenSession(const std::string& directory,
                                                       const DrafterConfig& config,
                                                       const SessionLimits& limits);
-  // Of the session that was opened last; OK if there was none.
+  // Of any session since the last one that was opened behind an answer other than OK.
   PluginAnswer session_answer() const { return *session_answer_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <span>
 
 #include "src/base/file_system.h"
@@ -26,8 +27,8 @@ PluginAnswer FromStatus(const Status& status) {
 // Collects the stages that a plug-in emits during one propose, as a packet's items.
 class StageWriter {
  public:
-  StageWriter(PluginRunner& runner, std::vector<std::string> wanted)
-      : runner_(runner), wanted_(std::move(wanted)) {
+  StageWriter(PluginRunner& runner, std::vector<std::string> wanted, std::set<std::uint32_t> bands)
+      : runner_(runner), wanted_(std::move(wanted)), bands_(std::move(bands)) {
     sink_ = {
         .struct_size = sizeof(draftmark_stage_sink),
         .reserved = 0,
@@ -66,6 +67,12 @@ class StageWriter {
   }
 
   Status Take(const draftmark_stage& stage) {
+    if (!bands_.contains(stage.band)) {
+      return InvalidArgumentError(fmt::format("band {} has no block in this propose", stage.band));
+    }
+    if (!taken_.insert({stage.band, stage.name}).second) {
+      return InvalidArgumentError(fmt::format("came twice for band {}", stage.band));
+    }
     const std::optional<DType> dtype = DTypeOf(stage.dtype);
     if (!dtype) return InvalidArgumentError(fmt::format("unknown dtype {}", stage.dtype));
     if (stage.rank == 0 || stage.rank > kMostRank || stage.shape == nullptr) {
@@ -95,6 +102,8 @@ class StageWriter {
 
   PluginRunner& runner_;
   const std::vector<std::string> wanted_;
+  const std::set<std::uint32_t> bands_;
+  std::set<std::pair<std::uint32_t, std::string>> taken_;
   draftmark_stage_sink sink_ = {};
   PacketWriter stages_;
   std::uint64_t count_ = 0;
@@ -127,6 +136,11 @@ class Blocks {
     for (const draftmark_block& block : blocks_) list_.push_back(&block);
   }
 
+  std::set<std::uint32_t> bands() const {
+    std::set<std::uint32_t> bands;
+    for (const draftmark_block& block : blocks_) bands.insert(block.band);
+    return bands;
+  }
   const draftmark_block* const* list() const { return list_.data(); }
   std::uint32_t count() const { return static_cast<std::uint32_t>(list_.size()); }
   void WriteTo(PacketWriter& writer) const {
@@ -279,7 +293,7 @@ PluginAnswer HostedSession::Propose(PacketReader& fields, PacketWriter& results)
   const Blocks blocks(fields, drafter_->drafter_case.config());
   std::vector<std::string> wanted(fields.Count());
   for (std::string& name : wanted) name = fields.Text();
-  StageWriter stages(runner_, std::move(wanted));
+  StageWriter stages(runner_, std::move(wanted), blocks.bands());
   MessageBuffer message;
   PluginAnswer answer = message.AnswerOf([&] {
     return table_.propose(session_, blocks.list(), blocks.count(), stages.sink(), message.get());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,9 +20,11 @@ class PluginSession final : public DraftSession {
       : process_(std::move(process)), config_(std::move(config)), told_(std::move(told)) {}
 
   Status Open(const std::string& directory, const SessionLimits& limits) {
+    // The plug-in may have gone to another folder.
+    std::error_code error;  // the overload that does not throw
     PacketWriter request;
     Write(Request::kOpen, request)
-        .Text(directory)
+        .Text(std::filesystem::absolute(directory, error).string())
         .U64(limits.max_batch)
         .U64(limits.max_context)
         .U64(limits.ctx_window)
@@ -81,6 +85,12 @@ class PluginSession final : public DraftSession {
       answer = FailedAnswer("garbage", "its process does not answer as it should");
     }
     if (answer.ok()) return MessageBytes(results.begin(), results.end());
+    if (answer.result == PluginResult::kUnsupported && function != "create") {
+      // Else whoever is wrong could go on with it until it counts.
+      answer =
+          FailedAnswer("contradiction",
+                       "its create supports the draft, but it says unsupported: " + answer.message);
+    }
     if (answer.result == PluginResult::kUnsupported) {
       *told_ = answer;
       return UnimplementedError(answer.message);

@@ -3,11 +3,17 @@
 //
 // DRAFTMARK_TEST_FAULT in the environment makes it wrong: "stage:NAME" doubles a stage's last value,
 // "missing:NAME" leaves it out, "dtype:NAME" and "memory:NAME" say nonsense of it,
-// "crash", "hang" and "tokens" (none written) happen in the second propose, "refuse" in create.
+// "twice:NAME" emits it twice, "band:NAME" for a band that is not there. "crash", "hang", "tokens" (none
+// written) and "late" (unsupported) happen in the second propose, "refuse" in create; with "elsewhere"
+// the process goes to another folder. Failures in public (conformance/README.md): "other bands" have no
+// context, "no reset", "rows cut at 8192" in one append, "unwatched" proposes on another anchor, "fp16"
+// fc beyond 65504.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -152,9 +158,13 @@ class EmittingSink final : public StageSink {
     if (fault_ == "missing:" + name) return;
     std::vector<double> values(stage.values.begin(), stage.values.end());
     if (fault_ == "stage:" + name) values.back() *= 2;
+    for (double& value : values) {
+      if (fault_ == "fp16" && name == "fc" && std::abs(value) > 65504) value *= INFINITY;
+    }
+    const std::uint32_t elsewhere = fault_ == "band:" + name ? 7 : 0;
     const draftmark_stage emitted = {
         .struct_size = sizeof(draftmark_stage),
-        .band = static_cast<std::uint32_t>(stage.band),
+        .band = static_cast<std::uint32_t>(stage.band) + elsewhere,
         .name = name.c_str(),
         .dtype = fault_ == "dtype:" + name ? 99 : DRAFTMARK_F64,
         .memory = fault_ == "memory:" + name ? DRAFTMARK_CUDA : DRAFTMARK_CPU,
@@ -163,6 +173,7 @@ class EmittingSink final : public StageSink {
         .shape = stage.shape.data(),
         .data = values.data()};
     sink_.emit(sink_.context, &emitted);
+    if (fault_ == "twice:" + name) sink_.emit(sink_.context, &emitted);
   }
 
  private:
@@ -231,6 +242,8 @@ Session& Of(void* session) { return *static_cast<Session*>(session); }
 draftmark_result Append(void* session, std::uint32_t band, const std::uint16_t* taps,
                         const std::int32_t* positions, std::uint64_t rows,
                         draftmark_message* message) {
+  if (Fault() == "rows cut at 8192") rows = std::min<std::uint64_t>(rows, 8192);
+  if (Fault() == "other bands" && band > 0) rows = 0;
   std::vector<BFloat16> values(rows * Of(session).config.tap_width());
   std::memcpy(static_cast<void*>(values.data()), taps, values.size() * sizeof(BFloat16));
   return Answer(message, Of(session).session->AppendContext(band, values, {positions, rows}));
@@ -242,7 +255,7 @@ draftmark_result Drop(void* session, std::uint32_t band, std::uint64_t rows,
 }
 
 draftmark_result Reset(void* session, std::uint32_t band, draftmark_message* message) {
-  return Answer(message, Of(session).session->Reset(band));
+  return Fault() == "no reset" ? DRAFTMARK_OK : Answer(message, Of(session).session->Reset(band));
 }
 
 draftmark_result Propose(void* session, const draftmark_block* const* blocks,
@@ -251,11 +264,13 @@ draftmark_result Propose(void* session, const draftmark_block* const* blocks,
   const std::string fault = ++Of(session).proposes == 2 ? Fault() : "";
   if (fault == "crash") ::raise(SIGSEGV);
   while (fault == "hang") ::pause();
+  if (fault == "late") return draftmark_answer(message, DRAFTMARK_UNSUPPORTED, "too late");
   std::vector<BlockRequest> requests;
   for (std::uint32_t i = 0; i < block_count; ++i) {
     const draftmark_block& block = *blocks[i];
     requests.push_back({block.band, {block.tokens, block.tokens + block.width}, block.start});
   }
+  if (Fault() == "unwatched" && !sink->wants(sink->context, "logits")) requests[0].tokens[0] = 0;
   EmittingSink emitting(*sink);
   const auto results = Of(session).session->Propose(requests, &emitting);
   if (!results.ok()) return Answer(message, results.status());
@@ -276,6 +291,7 @@ void Destroy(void* session) { delete &Of(session); }
 
 const draftmark_plugin* draftmark_plugin_entry(std::uint32_t /*host_abi*/) {
   using draftmark::Operation;
+  if (draftmark::Fault() == "elsewhere" && ::chdir("/") != 0) return nullptr;
   static std::vector<draftmark_operation> table;
   static std::vector<const draftmark_operation*> operations;
   static const draftmark_session_table session = {sizeof(draftmark_session_table),

@@ -11,14 +11,17 @@ namespace draftmark {
 namespace {
 
 constexpr int kRefused = 2;  // exit code of the runner
+// Children of one run: more than a suite has checks in which one may end.
+constexpr int kMostChildren = 200;
 
 // What one child said.
 struct Transcript {
   std::vector<MutantFinding> findings;
-  std::size_t finished = 0;  // checks with a verdict
-  std::string last;          // the check that was begun last
-  bool open = false;         // and has no verdict
+  std::vector<std::string> finished;  // checks with a verdict
+  std::string last;                   // the check that was begun last
+  bool open = false;                  // and has no verdict
   bool done = false;
+  std::string count;  // what it says it has run
   std::string noise;  // the last line that is none of the runner's: what a crash says
 };
 
@@ -32,15 +35,17 @@ Transcript Read(std::string_view output) {
     if (line.starts_with("CHECK ")) {
       transcript.last = rest("CHECK ");
       transcript.open = true;
+      transcript.done = false;  // it is not the last line
     } else if (line == "PASS " + transcript.last) {
       transcript.open = false;
-      ++transcript.finished;
+      transcript.finished.push_back(transcript.last);
     } else if (line.starts_with("FAIL " + transcript.last + ": ")) {
       transcript.open = false;
-      ++transcript.finished;
+      transcript.finished.push_back(transcript.last);
       transcript.findings.push_back({transcript.last, rest("FAIL " + transcript.last + ": ")});
     } else if (line.starts_with("DONE ")) {
       transcript.done = true;
+      transcript.count = rest("DONE ");
     } else if (line.find_first_not_of(' ') != std::string_view::npos) {
       transcript.noise = LastLine(line);
     }
@@ -129,17 +134,25 @@ StatusOr<MutantRun> MutantRunner::Run(const std::string& id) const {
   MutantRun run;
   std::set<std::string> crashed;
   std::string after;
-  while (true) {
+  for (int child_number = 0; child_number < kMostChildren; ++child_number) {
     std::vector<std::string> arguments = {options_.path, "--backend", options_.backend, "--mutant",
                                           id};
     if (!after.empty()) arguments.insert(arguments.end(), {"--after", after});
     DM_ASSIGN_OR_RETURN(const ChildResult child,
                         options_.start(arguments, {.seconds = options_.seconds}));
     Transcript transcript = Read(child.output);
-    run.checks += transcript.finished;
+    run.checks += transcript.finished.size();
+    run.names.insert(run.names.end(), transcript.finished.begin(), transcript.finished.end());
     std::move(transcript.findings.begin(), transcript.findings.end(),
               std::back_inserter(run.findings));
-    if (transcript.done && child.exit_code == 0) return run;
+    if (transcript.done && child.exit_code == 0) {
+      const std::size_t finished = transcript.finished.size();
+      if (!transcript.open && transcript.count == std::to_string(finished)) return run;
+      return DataLossError(
+          fmt::format("{}: mutant {}: says DONE {} behind {} checks with a verdict{}",
+                      options_.path, id, transcript.count, finished,
+                      transcript.open ? ", in the middle of " + transcript.last : ""));
+    }
     if (transcript.last.empty()) {
       if (child.exit_code == kRefused || child.exit_code == 0) {
         return Refusal(options_.path, child);
@@ -150,6 +163,7 @@ StatusOr<MutantRun> MutantRunner::Run(const std::string& id) const {
     }
     if (transcript.open) {
       ++run.checks;
+      run.names.push_back(transcript.last);
       run.findings.push_back(
           {transcript.last, HowItEnded(child, transcript.noise, options_.seconds)});
     }
@@ -160,6 +174,19 @@ StatusOr<MutantRun> MutantRunner::Run(const std::string& id) const {
           fmt::format("{}: mutant {}: ends behind {} again and again", options_.path, id, after));
     }
   }
+  return DataLossError(fmt::format("{}: mutant {}: ended {} times before it was done",
+                                   options_.path, id, kMostChildren));
+}
+
+Status CheckAllMeantWereRun(const std::vector<MutantSpec>& mutants, const MutantRun& clean) {
+  for (const MutantSpec& mutant : mutants) {
+    if (std::find(clean.names.begin(), clean.names.end(), mutant.meant) != clean.names.end()) {
+      continue;
+    }
+    return FailedPreconditionError(fmt::format(
+        "the clean build did not run {}, which is meant for {}", mutant.meant, mutant.id));
+  }
+  return OkStatus();
 }
 
 }  // namespace draftmark

@@ -10,7 +10,8 @@
 // in which it ends, or whose time runs out, has failed, and another child goes on behind it.
 //
 // Errors: NOT_FOUND without a runner; FAILED_PRECONDITION with the runner's own sentence where it
-// refuses (no GPU, no data); DATA_LOSS for lines that are not its. Thread-safe.
+// refuses (no GPU, no data); DATA_LOSS for lines that are not its, for a number of checks that is not
+// that of its lines, and for a runner that ends too often. Thread-safe.
 #ifndef DRAFTMARK_TOOLS_COMMANDS_MUTANTS_MUTANT_RUN_H_
 #define DRAFTMARK_TOOLS_COMMANDS_MUTANTS_MUTANT_RUN_H_
 
@@ -39,6 +40,7 @@ struct MutantFinding {
 struct MutantRun {
   std::size_t checks = 0;  // that were run
   std::vector<MutantFinding> findings;
+  std::vector<std::string> names = {};  // of the checks, in order
 };
 
 enum class MutantVerdict {
@@ -53,6 +55,10 @@ MutantVerdict VerdictOf(const MutantSpec& mutant, const MutantRun& run);
 
 // The run without a fault.
 inline constexpr char kNoMutant[] = "none";
+
+// FAILED_PRECONDITION if a check that is meant for one of the mutants was not run on the clean build:
+// whoever fails it then may fail it always.
+Status CheckAllMeantWereRun(const std::vector<MutantSpec>& mutants, const MutantRun& clean);
 
 using StartChild = std::function<StatusOr<ChildResult>(const std::vector<std::string>& arguments,
                                                        const ChildOptions& options)>;

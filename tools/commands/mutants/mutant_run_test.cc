@@ -49,6 +49,39 @@ TEST(MutantRunTest, ARunWithoutTrouble) {
               ElementsAre("runner", "--backend", "reference", "--mutant", "M3"));
 }
 
+// A suite that lost a check, or counts otherwise than it says, is no suite.
+TEST(MutantRunTest, TheCountMustBeThatOfTheLines) {
+  for (const char* const lines :
+       {"CHECK a\nPASS a\nDONE 99\n", "CHECK a\nPASS a\nDONE 0\n", "DONE 1\nCHECK a\nPASS a\n",
+        "CHECK a\nPASS a\nCHECK b\nDONE 1\n", "CHECK a\nPASS a\nDONE one\n",
+        "CHECK a\nPASS a\nDONE 1\nCHECK b\nPASS b\nDONE 1\n"}) {
+    Children children{{Ended(0, lines), Ended(0, lines)}, {}};
+    EXPECT_THAT(children.Runner().Run("M3"),
+                StatusIs(StatusCode::kDataLoss, HasSubstr("mutant M3")))
+        << lines;
+  }
+}
+
+TEST(MutantRunTest, ARunnerThatEndsForEverIsGivenUp) {
+  Children children;
+  for (int i = 0; i < 1000; ++i) {
+    children.results.push_back(Ended(134, "CHECK c" + std::to_string(i) + "\n"));
+  }
+  EXPECT_THAT(children.Runner().Run("M3"),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("ended 200 times before it was done")));
+}
+
+TEST(MutantRunTest, TheCleanBuildRunsWhatIsMeant) {
+  const std::vector<MutantSpec> mutants = {{.id = "M1", .what = "w", .meant = "a", .where = ""},
+                                           {.id = "M3", .what = "v", .meant = "b", .where = ""}};
+  MutantRun clean = {.checks = 2, .findings = {}, .names = {"b", "a"}};
+  EXPECT_THAT(CheckAllMeantWereRun(mutants, clean), IsOk());
+  clean.names = {"a", "c"};
+  EXPECT_THAT(CheckAllMeantWereRun(mutants, clean),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       "the clean build did not run b, which is meant for M3"));
+}
+
 TEST(MutantRunTest, GoesOnBehindWhatCrashesAndHangs) {
   Children children{{Ended(134, "CHECK a\nPASS a\nCHECK b\nx.cc:7: check failed: slot >= 0\n"),
                      Ended(137, "CHECK c\n", true), Ended(0, "CHECK d\nPASS d\nDONE 1\n")},

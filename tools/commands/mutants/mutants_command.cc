@@ -150,6 +150,7 @@ Status RunMutants(const Options& options, CommandContext& context) {
   MutantsReport report;
   report.backend = options.backend;
   DM_ASSIGN_OR_RETURN(report.clean, runner.Run(kNoMutant));
+  DM_RETURN_IF_ERROR(CheckAllMeantWereRun(mutants, report.clean).Annotated(path));
   if (text) context.out << CleanText(report.clean) << std::flush;
   DM_RETURN_IF_ERROR(RunAll(runner, mutants, options.jobs, [&](const MutantResult& result) {
     if (text) context.out << MutantText(result) << std::flush;

@@ -53,8 +53,7 @@ StatusOr<VerifyBackend> Cuda(const std::string& scratch, bool fast) {
     CudaSessionKind kind = one.kind;
     kind.fast = fast;
     backend.run_draft.push_back([cuda, kind](const DrafterCase& drafter_case) {
-      return RunDrafterCase(drafter_case, Precision::kBf16, CudaBackendOf(kind),
-                            cuda->Sessions(kind));
+      return RunCudaDraft(*cuda, kind, drafter_case);
     });
   }
   return backend;

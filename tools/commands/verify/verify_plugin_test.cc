@@ -169,6 +169,32 @@ TEST(VerifyPluginTest, TheExampleOfASessionPasses) {
   EXPECT_THAT(operation.out, HasSubstr("unsupported: the plug-in has no such operation\n"));
 }
 
+// Classes of conformance/README.md that no single sequence shows, or no short one: a port that fails so
+// fails the golden drafts.
+TEST(VerifyPluginTest, PublicFailuresFail) {
+  struct Failure {
+    const char* fault;
+    const char* draft;
+    const char* signature;
+  };
+  for (const Failure& failure :
+       {Failure{"other bands", "sixteen-sequences", "step0."}, Failure{"no reset", "reset", ""},
+        Failure{"rows cut at 8192", "long-append", "step0."},
+        Failure{"unwatched", "replay", "step0.draft_tokens: replay"},
+        Failure{"fp16", "large-taps", "step0.fc: "}}) {
+    SCOPED_TRACE(failure.fault);
+    const std::string draft = TestData("golden/drafts/failures-" + std::string(failure.draft));
+    ::setenv("DRAFTMARK_TEST_FAULT", failure.fault, 1);
+    const CommandResult wrong = Verify(kReference, {draft});
+    ::unsetenv("DRAFTMARK_TEST_FAULT");
+    EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+    EXPECT_THAT(wrong.out, AllOf(HasSubstr("\nFAIL draft/failures-"),
+                                 HasSubstr("\n  signature: " + std::string(failure.signature))));
+    const CommandResult right = Verify(kReference, {draft});
+    EXPECT_EQ(right.code, 0) << right.out << right.err;
+  }
+}
+
 TEST(VerifyPluginTest, ADraftThatCrashes) {
   ::setenv("DRAFTMARK_TEST_FAULT", "crash", 1);
   const CommandResult result = Verify(kReference, {kDraft, "op/rms_norm/rows=1,h=8/bf16"});
