@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misdeed{"op/kv_split/rows=1,layers=1,kv=1/bf16", "run: wrote outside",
                 "k: wrote beside its 2 bytes, at offset -2"},
         Misdeed{"op/argmax/rows=1,v=100/bf16", "run: changed an input",
-                "logits: changed byte 1 of an operand that it reads"},
+                "logits: changed byte 199 of an operand that it reads"},
         Misdeed{"op/conv_prepare/rows=1,h=4,taps=1,group=2,band=1/bf16", "run: failed",
                 "no luck today"},
         Misdeed{"op/conv_finish/rows=1,h=4,taps=1,group=2,band=1/bf16", "run: contradiction",
@@ -328,6 +328,13 @@ TEST_F(PluginDraftTest, TokensMustBeWritten) {
   EXPECT_THAT(report.no_result.reason,
               AllOf(StartsWith("propose: band 0: draft 0: expected a token below "),
                     EndsWith("found 4294967295 (nothing was written)")));
+}
+
+TEST_F(PluginDraftTest, TokensAreOfTheVocabulary) {
+  const CaseReport report = Run(kDraft, "vocabulary");
+  EXPECT_EQ(report.Signature(), "run: contradiction");
+  EXPECT_EQ(report.no_result.reason,
+            "propose: band 0: draft 0: expected a token below 512, found 512");
 }
 
 TEST_F(PluginDraftTest, AnUnsupportedDraftIsNoFailure) {

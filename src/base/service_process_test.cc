@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "src/base/spawn.h"
 #include "src/base/status_matchers.h"
@@ -73,6 +75,21 @@ TEST_F(ServiceProcessTest, TellsAnExitThatLeavesAChild) {
   const ServiceReply reply = Ask("leave");
   ASSERT_TRUE(reply.ending);
   EXPECT_EQ(reply.ending->Describe(), "ended its process with exit code 4");
+}
+
+// A zombie until somebody reaps it, but no more than that.
+TEST_F(ServiceProcessTest, WhatItStartedGoesWithIt) {
+  const ServiceReply reply = Ask("sleeper", 2);
+  ASSERT_TRUE(reply.ending);
+  EXPECT_EQ(reply.ending->KindName(), "hang");
+  const std::string stat = "/proc/" + reply.ending->output + "/stat";
+  for (int i = 0; i < 1000; ++i) {
+    std::ifstream file(stat);
+    std::string line;
+    if (!std::getline(file, line) || line.find(") Z ") != std::string::npos) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << stat << " is still there";
 }
 
 TEST_F(ServiceProcessTest, EndsAFlood) {

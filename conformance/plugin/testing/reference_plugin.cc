@@ -4,7 +4,7 @@
 // DRAFTMARK_TEST_FAULT in the environment makes it wrong: "stage:NAME" doubles a stage's last value,
 // "missing:NAME" leaves it out, "dtype:NAME" and "memory:NAME" say nonsense of it,
 // "twice:NAME" emits it twice, "band:NAME" for a band that is not there. "crash", "hang", "tokens" (none
-// written) and "late" (unsupported) happen in the second propose, "refuse" in create; with "elsewhere"
+// written), "vocabulary" (a token as great as its size) and "late" (unsupported) happen in the second propose, "refuse" in create; with "elsewhere"
 // the process goes to another folder. Failures in public (conformance/README.md): "other bands" have no
 // context, "no reset", "rows cut at 8192" in one append, "unwatched" proposes on another anchor, "fp16"
 // fc beyond 65504.
@@ -278,6 +278,9 @@ draftmark_result Propose(void* session, const draftmark_block* const* blocks,
     const BlockResult& result = (*results)[i];
     if (result.draft_tokens.size() != blocks[i]->draft_count) return DRAFTMARK_FAILED;
     std::copy(result.draft_tokens.begin(), result.draft_tokens.end(), blocks[i]->draft_tokens);
+    if (fault == "vocabulary") {
+      blocks[i]->draft_tokens[0] = static_cast<std::uint32_t>(Of(session).config.vocab_size);
+    }
     std::copy(result.margin.begin(), result.margin.end(), blocks[i]->margins);
     std::copy(result.confidence.begin(), result.confidence.end(), blocks[i]->confidences);
   }

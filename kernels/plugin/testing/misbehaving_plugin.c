@@ -64,8 +64,9 @@ static draftmark_result WriteBefore(const draftmark_call* call, draftmark_messag
 }
 
 static draftmark_result ChangeInput(const draftmark_call* call, draftmark_message* message) {
+  const draftmark_operand* const logits = draftmark_find_operand(call, "logits");
   (void)message;
-  Data(call, "logits")[1] ^= 1;
+  Data(call, "logits")[logits->bytes - 1] ^= 1;
   return DRAFTMARK_OK;
 }
 

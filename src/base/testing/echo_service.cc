@@ -37,6 +37,14 @@ int main(int /*argc*/, char** argv) {
       if (::fork() == 0) ::pause();
       std::exit(4);
     }
+    if (request == "sleeper") {
+      // Tells its id, and then hangs.
+      const pid_t sleeper = ::fork();
+      if (sleeper == 0) ::pause();
+      std::printf("%d\n", static_cast<int>(sleeper));
+      std::fflush(stdout);
+      while (true) ::pause();
+    }
     if (request == "flood") {
       const std::string text(1 << 16, 'x');
       while (std::fputs(text.c_str(), stdout) >= 0) continue;

@@ -82,6 +82,15 @@ TEST(MutantRunTest, TheCleanBuildRunsWhatIsMeant) {
                        "the clean build did not run b, which is meant for M3"));
 }
 
+// The whole of `where`, and not how it begins.
+TEST(MutantRunTest, AnotherStageOfTheMeantCheckIsAnother) {
+  const MutantSpec mutant = {.id = "M3", .what = "w", .meant = "draft/x", .where = "step0.fc"};
+  EXPECT_EQ(VerdictOf(mutant, {.checks = 1, .findings = {{"draft/x", "step0.fc: bound"}}}),
+            MutantVerdict::kKilled);
+  EXPECT_EQ(VerdictOf(mutant, {.checks = 1, .findings = {{"draft/x", "step0.norm: bound"}}}),
+            MutantVerdict::kOther);
+}
+
 TEST(MutantRunTest, GoesOnBehindWhatCrashesAndHangs) {
   Children children{{Ended(134, "CHECK a\nPASS a\nCHECK b\nx.cc:7: check failed: slot >= 0\n"),
                      Ended(137, "CHECK c\n", true), Ended(0, "CHECK d\nPASS d\nDONE 1\n")},

@@ -116,6 +116,12 @@ void RunDraftCases(const std::vector<std::string>& directories, const VerifyRun&
 void VerifyNamed(const std::vector<std::string>& cases, const VerifyRun& run) {
   std::vector<std::string> directories;
   for (const std::string& name : cases) {
+    const Operation* const whole =
+        name.starts_with("op/") ? FindOperation(std::string_view(name).substr(3)) : nullptr;
+    if (whole != nullptr) {
+      RunOperationCases(BoundaryCases(*whole), run);
+      continue;
+    }
     if (name.starts_with("op/") && !RealFileSystem().IsDirectory(name)) {
       const StatusOr<OperationCase> c = FindCase(name);
       if (c.ok()) {
@@ -243,9 +249,10 @@ void AddVerifyCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* const command = app.add_subcommand(
       "verify", "Check operations, and drafts stage by stage; name the first stage that is off");
-  command->add_option("CASE", options->cases,
-                      "Case folders, folders that hold some, or ids of operation cases "
-                      "(op/...); without any, everything in golden/");
+  command->add_option(
+      "CASE", options->cases,
+      "Case folders, folders that hold some, operations (op/rms_norm), or ids of "
+      "their cases (op/rms_norm/rows=1,h=8/bf16); without any, everything in golden/");
   command
       ->add_option(
           "--backend", options->backend.name,

@@ -68,6 +68,15 @@ TEST(VerifyPluginTest, NamedCases) {
                              "16384]\n1 checks passed, 0 failed, 1 skipped\n")));
 }
 
+TEST(VerifyPluginTest, AWholeOperation) {
+  const CommandResult result = Verify(kExample, {"op/rms_norm"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nPASS op/rms_norm: [0-9]+ cases .*\n[0-9]+ checks passed, "
+                            "0 failed\n$"));
+  EXPECT_EQ(Verify(kExample, {"op/rms"}).code, 2);
+}
+
 // A crash and a hang cost their cases and no other.
 TEST(VerifyPluginTest, WhatGoesWrongIsNamedAndTheRestGoesOn) {
   const CommandResult result = Verify(
