@@ -30,6 +30,9 @@ std::optional<int> NumberOf(std::string_view architecture) {
   int number = 0;
   const auto [stop, error] = std::from_chars(begin, end, number);
   if (error != std::errc() || end - stop > 1) return std::nullopt;
+  // No sign and no leading zeros, which would make another name of the same one.
+  constexpr int kLeast = 10;
+  if (number < kLeast || std::string_view(begin, stop) != std::to_string(number)) return std::nullopt;
   return number;
 }
 

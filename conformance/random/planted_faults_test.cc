@@ -6,7 +6,9 @@
 
 #include "conformance/public_failures/mistaken_session.h"
 #include "conformance/random/fuzz.h"
+#include "conformance/random/random_draft.h"
 #include "conformance/random/shrink.h"
+#include "src/base/counter_hash.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/operations/registry.h"
@@ -127,6 +129,33 @@ TEST(PlantedFaultsTest, AHistoryShrinksToTheStepsThatMatter) {
   EXPECT_EQ(finding.draft["num_hidden_layers"], 1);
   EXPECT_EQ(finding.draft["block_size"], 2);
   EXPECT_THAT(finding.signature, HasSubstr("k_new"));
+}
+
+// Drafts of one layer have another fault: a draft of more is not made so small that it has that one.
+TEST(PlantedFaultsTest, ASmallerCaseFailsInTheSameWay) {
+  const OpenSession two_faults = OpenHooked([](const DrafterCase& drafter_case) {
+    const bool deep = drafter_case.config().num_hidden_layers > 1;
+    return SessionHooks{.stage = [deep](std::string_view stage, std::vector<double>& values) {
+      if (stage == (deep ? "logits" : "norm")) values.front() += 1e3;
+    }};
+  });
+  constexpr std::uint64_t kSeed = 8;
+  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport report,
+                          Fuzz(Drafting(two_faults),
+                               {.seed = kSeed,
+                                .most_cases = 6,
+                                .only = FuzzOnly::kHistories,
+                                .most_shrink_tries = 60},
+                               kQuiet));
+  EXPECT_EQ(report.findings.size(), 6u);
+  int deep = 0;
+  for (const FuzzFinding& finding : report.findings) {
+    // As Fuzz draws it.
+    const OrderedJson drawn = RandomDraft(BitsAt(Mix64(kSeed), finding.index));
+    EXPECT_EQ(finding.draft["num_hidden_layers"] > 1, drawn["num_hidden_layers"] > 1);
+    deep += drawn["num_hidden_layers"] > 1 ? 1 : 0;
+  }
+  EXPECT_GE(deep, 2);
 }
 
 TEST(PlantedFaultsTest, AFaultAmongNeighboursKeepsOne) {

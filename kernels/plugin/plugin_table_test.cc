@@ -240,6 +240,15 @@ TEST_F(PluginTableTest, LimitsAndDTypesDecideBeforeTheQuery) {
   EXPECT_EQ(outside("op/rms_norm/rows=1,h=129/bf16"),
             "h=129 is outside of the plug-in's limits [1, 128]");
   EXPECT_EQ(outside("op/argmax/rows=1,v=9/bf16"), "");
+  limit_.least = 64;
+  DM_ASSERT_OK_AND_ASSIGN(const PluginTable narrow, ReadPluginTable(&plugin_));
+  const auto outside_of_narrow = [&](const char* id) {
+    return OutsideTheTable(*narrow.Find("rms_norm"), FindCase(id).value());
+  };
+  EXPECT_EQ(outside_of_narrow("op/rms_norm/rows=1,h=63/bf16"),
+            "h=63 is outside of the plug-in's limits [64, 128]");
+  EXPECT_EQ(outside_of_narrow("op/rms_norm/rows=1,h=64/bf16"), "");
+  EXPECT_EQ(outside_of_narrow("op/rms_norm/rows=1,h=128/bf16"), "");
   argmax_.dtypes = kBf16;
   DM_ASSERT_OK_AND_ASSIGN(const PluginTable without, ReadPluginTable(&plugin_));
   EXPECT_EQ(OutsideTheTable(*without.Find("argmax"), FindCase("op/argmax/rows=1,v=9/bf16").value()),
