@@ -64,18 +64,18 @@ PluginAnswer ContainedPlugin::AskFor(const OperationCase& c,
                                      const std::function<PluginAnswer(PluginProcess&)>& ask) {
   const StatusOr<PluginProcess*> first = Process();
   if (!first.ok()) return FailedAnswer("restart", first.status().message());
-  const std::string before = (*first)->last_case;
+  (*first)->Enter(c.Id());
+  const std::string before = (*first)->case_before();
   PluginAnswer answer = ask(**first);
-  (*first)->last_case = c.Id();
   if (answer.kind == "hang") ++hangs_[std::string(c.operation->name)];
   // Nothing of an earlier case is still on a device, and a hang has cost its time.
   const bool died = !(*first)->alive() && answer.kind != "hang" && answer.kind != "device error";
-  if (!died || before.empty() || before == c.Id()) return answer;
+  if (!died || before.empty()) return answer;
   // Of this case, or of what another one left behind: in a process of its own it shows.
   const StatusOr<PluginProcess*> second = Process();
   if (!second.ok()) return answer;
+  (*second)->Enter(c.Id());
   PluginAnswer alone = ask(**second);
-  (*second)->last_case = c.Id();
   if (alone.kind == "hang") ++hangs_[std::string(c.operation->name)];
   if (!(*second)->alive()) return alone;
   late_deaths_.push_back(

@@ -37,8 +37,12 @@ class PluginProcess {
     return Ask(request, seconds_, /*when=*/"", results);
   }
 
-  // Of who uses it: the case that ran last; empty in a process that has run none.
-  std::string last_case;
+  // Of who uses it: a request of this case comes. A case has several.
+  void Enter(const std::string& id) {
+    if (id != this_case_) case_before_ = std::exchange(this_case_, id);
+  }
+  // The case before it; empty if there was none in this process.
+  const std::string& case_before() const { return case_before_; }
 
  private:
   PluginProcess(std::unique_ptr<ServiceProcess> service, SharedMemory memory, double seconds)
@@ -52,6 +56,7 @@ class PluginProcess {
   SharedMemory memory_;
   const double seconds_;
   PluginFacts facts_;
+  std::string this_case_, case_before_;
   bool alive_ = true;
   std::uint64_t requests_ = 0;
 };

@@ -40,6 +40,7 @@ struct Limits {
   SteadyClock::time_point deadline;
   int ended = -1;                      // a descriptor that is readable then
   const OutputFile* output = nullptr;  // of the other side
+  std::uint64_t most_printed = 0;      // the file's size
 };
 
 bool TryAgain() { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
@@ -51,7 +52,8 @@ Transfer Move(int descriptor, short events, Bytes bytes, const Limits& limits, c
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(limits.deadline - SteadyClock::now());
     if (left.count() <= 0) return Transfer::kLate;
-    if (limits.output != nullptr && limits.output->Bytes() > kMostPrinted) return Transfer::kFlood;
+    if (limits.output != nullptr && limits.output->Bytes() > limits.most_printed)
+      return Transfer::kFlood;
     pollfd wait[] = {{.fd = descriptor, .events = events, .revents = 0},
                      {.fd = limits.ended, .events = POLLIN, .revents = 0}};
     auto milliseconds = std::min<std::int64_t>(left.count(), std::numeric_limits<int>::max());
@@ -186,7 +188,8 @@ ServiceReply ServiceProcess::Ask(std::span<const std::byte> request, double seco
       .deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
                                            std::chrono::duration<double>(seconds)),
       .ended = ended_,
-      .output = &output_};
+      .output = &output_,
+      .most_printed = output_.Bytes() + kMostPrinted};
   ServiceReply reply;
   // A second reply to an earlier request would be taken for the answer to this one.
   bool garbage = SomethingWaits();

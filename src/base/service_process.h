@@ -38,7 +38,7 @@ using MessageBytes = std::vector<std::byte>;
 inline constexpr int kServiceDescriptor = kFirstInherited;
 // A longer reply is taken for garbage.
 inline constexpr std::size_t kLargestMessage = std::size_t{1} << 31;
-// Of what a program prints, in all; beyond it is ended. Looked at a few times a second.
+// Of what a program prints while it is asked; beyond it is ended. Looked at a few times a second.
 inline constexpr std::uint64_t kMostPrinted = std::uint64_t{64} << 20;
 
 struct ServiceEnding {
