@@ -89,7 +89,7 @@ draftmark_result UseWorkspace(const draftmark_call* call, draftmark_message* mes
   return draftmark_answer(message, DRAFTMARK_FAILED, "as it should be");
 }
 
-constexpr uint64_t kAll = (UINT64_C(1) << (DRAFTMARK_I64 + 1)) - 1;
+constexpr uint64_t kAll = (UINT64_C(1) << (DRAFTMARK_I64 + 1)) - 2;  // there is no dtype 0
 
 #define OPERATION(id, query, run) \
   { sizeof(draftmark_operation), 0, id, kAll, nullptr, query, run }
