@@ -85,6 +85,9 @@ TEST(RandomDraftTest, EveryDraftIsACaseAndEveryKindIsDrawn) {
         "several passes"}) {
     EXPECT_GE(seen[kind], 3) << kind;
   }
+  // Half of what is meant, of the kinds that are meant to be common.
+  EXPECT_GE(seen["replay"], 50) << "one of three";
+  EXPECT_GE(seen["window"], 100) << "two of three, and more";
 }
 
 TEST(RandomDraftTest, SimplerDraftsAreSmallerOrDoNotExist) {
