@@ -95,7 +95,7 @@ TEST_F(CompareCommandTest, ErrorsAre2) {
   EXPECT_EQ(Compare({base, base, base}).code, 2);
   const CommandResult look = Compare({base, base, "--look", "third"});
   EXPECT_EQ(look.code, 2);
-  EXPECT_THAT(look.err, HasSubstr("--look: expected first or second, found \"third\"\n"));
+  EXPECT_THAT(look.err, HasSubstr("--look: expected first or second, found \"third\""));
   EXPECT_EQ(Compare({base, base, "--look", "0"}).code, 2);
   EXPECT_THAT(Compare({}).err, HasSubstr("expected BASE and NEW"));
   const CommandResult no_new = Compare({base, folder_.Path("none")});
