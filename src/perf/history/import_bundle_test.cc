@@ -230,6 +230,7 @@ TEST_F(BundleTest, FoldersInAFolder) {
 
 // One folder of all results of a night, and results that were written into those of another run.
 TEST_F(BundleTest, BundlesInAFolder) {
+  WriteBundle();
   const std::size_t alone = ImportPath("r", {}, files_).value().size();
   for (const char* const name : {"bench/first_benchmark.json", "junit.xml", "summary.json"}) {
     const std::string text = ReadTextFile(std::string("r/") + name, files_).value();
