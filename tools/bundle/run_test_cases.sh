@@ -209,6 +209,29 @@ done
 holds 'my results/1/logs/kernels.first_test.log' 'arguments: --gtest_output=xml:'
 [ ! -e "$base/here/my results/1/unfinished" ] || fail "unfinished files are left"
 
+# A share of the cases, for one of several GPUs.
+set_up shard
+sed -i 's|verify --backend cuda --format json|& --shard 2/4|' "$bundle/bin/tools/draftmark"
+for program in first_test second_test; do
+  sed -i '2i [ "$GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS" = "1 of 4" ] || exit 9' "$bundle/bin/kernels/$program"
+done
+start conformance --shard 2/4 --out results
+ended 0 '15 passed, 0 failed, 2 skipped'
+# None may be left for it.
+sed -i '2i echo "<testsuites></testsuites>" >"${1#--gtest_output=xml:}"; exit 0' "$bundle/bin/kernels/first_test"
+start conformance --shard=2/4 --only first_test --out few
+ended 0 '0 passed, 0 failed, 0 skipped'
+start conformance --only first_test --out none
+ended 1 '0 passed, 1 failed, 0 skipped'
+
+set_up shard_refused
+for shard in 0/4 5/4 1 x/4 1/ /4 1/2/3 08/9 1/0; do
+  start conformance --shard $shard --out refused
+  refused "--shard needs I/N with 1 <= I <= N, found $shard"
+done
+start bench --shard 1/2 --out refused
+refused '--shard is for conformance'
+
 set_up default_folder
 start bench --only first_benchmark
 ended 0 '2 passed, 0 failed, 0 skipped'
