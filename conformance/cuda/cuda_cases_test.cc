@@ -14,7 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Drafts, CudaGoldenCaseTest,
 
 TEST(CudaCasesTest, TheGoldenDraftsAreThere) {
   EXPECT_EQ(RunsBelow(TestData("golden/drafter")).size(), 4u * 7u);
-  EXPECT_EQ(RunsBelow(TestData("golden/drafts")).size(), 4u * 25u);
+  EXPECT_EQ(RunsBelow(TestData("golden/drafts")).size(), 4u * 32u);
 }
 
 }  // namespace
