@@ -3,6 +3,7 @@
 #include <expat.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -64,6 +65,15 @@ class Collector {
   std::map<std::pair<std::string, std::string>, int> names_;
 };
 
+// Expat 2.9 has a new name for it, which Debian 12's 2.5 does not know.
+std::uint64_t CurrentLine(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+  return XML_GetCurrentLineNumber64(parser);
+#else
+  return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 }  // namespace
 
 StatusOr<std::vector<TestResult>> ReadJunit(std::string_view text, const std::string& source) {
@@ -83,7 +93,7 @@ StatusOr<std::vector<TestResult>> ReadJunit(std::string_view text, const std::st
   if (XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), /*isFinal=*/1) !=
       XML_STATUS_OK) {
     return DataLossError(fmt::format("{}:{}: not well-formed XML: {}", source,
-                                     XML_GetCurrentLineNumber(parser.get()),
+                                     CurrentLine(parser.get()),
                                      XML_ErrorString(XML_GetErrorCode(parser.get()))));
   }
   if (!collector.has_root) {
