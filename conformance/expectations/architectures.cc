@@ -32,7 +32,8 @@ std::optional<int> NumberOf(std::string_view architecture) {
   if (error != std::errc() || end - stop > 1) return std::nullopt;
   // No sign and no leading zeros, which would make another name of the same one.
   constexpr int kLeast = 10;
-  if (number < kLeast || std::string_view(begin, stop) != std::to_string(number)) return std::nullopt;
+  if (number < kLeast || std::string_view(begin, stop) != std::to_string(number))
+    return std::nullopt;
   return number;
 }
 

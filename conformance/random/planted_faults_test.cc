@@ -140,13 +140,11 @@ TEST(PlantedFaultsTest, ASmallerCaseFailsInTheSameWay) {
     }};
   });
   constexpr std::uint64_t kSeed = 8;
-  DM_ASSERT_OK_AND_ASSIGN(const FuzzReport report,
-                          Fuzz(Drafting(two_faults),
-                               {.seed = kSeed,
-                                .most_cases = 6,
-                                .only = FuzzOnly::kHistories,
-                                .most_shrink_tries = 60},
-                               kQuiet));
+  DM_ASSERT_OK_AND_ASSIGN(
+      const FuzzReport report,
+      Fuzz(Drafting(two_faults),
+           {.seed = kSeed, .most_cases = 6, .only = FuzzOnly::kHistories, .most_shrink_tries = 60},
+           kQuiet));
   EXPECT_EQ(report.findings.size(), 6u);
   int deep = 0;
   for (const FuzzFinding& finding : report.findings) {

@@ -218,7 +218,7 @@ done
 start conformance --shard 2/4 --out results
 ended 0 '15 passed, 0 failed, 2 skipped'
 # None may be left for it.
-sed -i '2i echo "<testsuites></testsuites>" >"${1#--gtest_output=xml:}"; exit 0' "$bundle/bin/kernels/first_test"
+sed -i '2i printf "<testsuites tests=\\"0\\">\\n</testsuites>\\n" >"${1#--gtest_output=xml:}"; exit 0' "$bundle/bin/kernels/first_test"
 start conformance --shard=2/4 --only first_test --out few
 ended 0 '0 passed, 0 failed, 0 skipped'
 start conformance --only first_test --out none
