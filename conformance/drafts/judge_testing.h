@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,8 +99,7 @@ inline ExpectedStage Golden(const DrafterCase& drafter_case, const std::string& 
   return std::move(expected).value().value();
 }
 
-inline const StageVerdict& Find(const std::vector<StageVerdict>& verdicts,
-                                const std::string& name) {
+inline const StageVerdict& Find(const std::vector<StageVerdict>& verdicts, std::string_view name) {
   const auto found =
       std::find_if(verdicts.begin(), verdicts.end(),
                    [&](const StageVerdict& verdict) { return verdict.Name() == name; });
