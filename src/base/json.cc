@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "src/base/printable.h"
+
 namespace draftmark {
 namespace {
 
@@ -153,7 +155,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     for (const Level& level : stack_) {
       if (&level != &stack_.back() && !level.key.empty()) path += level.key + ".";
     }
-    return path + name;
+    return Printable(path + name);
   }
 
   bool Add(Json value) {
@@ -250,7 +252,8 @@ const Json* JsonObject::Find(std::string_view key) const {
 }
 
 std::string JsonObject::Where(std::string_view key) const {
-  return fmt::format("{}: {}{}{}", source_, path_, path_.empty() ? "" : ".", key);
+  return fmt::format("{}: {}{}{}", source_, Printable(path_), path_.empty() ? "" : ".",
+                     Printable(key));
 }
 
 Status JsonObject::TypeError(std::string_view key, std::string_view expected) const {

@@ -16,7 +16,7 @@ namespace draftmark {
 std::size_t ParallelPieces(std::size_t count, std::size_t grain);
 
 // Calls body(piece, begin, end) for disjoint ranges that cover [0, count), at most ParallelPieces
-// of them, numbered from 0. `body` must not throw.
+// of them, numbered from 0. What a `body` throws is thrown here, once all others are done.
 void ParallelFor(
     std::size_t count, std::size_t grain,
     const std::function<void(std::size_t piece, std::size_t begin, std::size_t end)>& body);

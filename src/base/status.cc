@@ -1,5 +1,7 @@
 #include "src/base/status.h"
 
+#include "src/base/printable.h"
+
 namespace draftmark {
 
 std::string_view StatusCodeName(StatusCode code) {
@@ -35,35 +37,35 @@ std::string Status::ToString() const {
 
 Status Status::Annotated(std::string_view prefix) const {
   if (ok()) return *this;
-  return Status(code_, std::string(prefix) + ": " + message_);
+  return Status(code_, WithoutControls(std::string(prefix) + ": ") + message_);
 }
 
 Status InvalidArgumentError(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
+  return Status(StatusCode::kInvalidArgument, WithoutControls(std::move(message)));
 }
 Status NotFoundError(std::string message) {
-  return Status(StatusCode::kNotFound, std::move(message));
+  return Status(StatusCode::kNotFound, WithoutControls(std::move(message)));
 }
 Status DataLossError(std::string message) {
-  return Status(StatusCode::kDataLoss, std::move(message));
+  return Status(StatusCode::kDataLoss, WithoutControls(std::move(message)));
 }
 Status OutOfRangeError(std::string message) {
-  return Status(StatusCode::kOutOfRange, std::move(message));
+  return Status(StatusCode::kOutOfRange, WithoutControls(std::move(message)));
 }
 Status ResourceExhaustedError(std::string message) {
-  return Status(StatusCode::kResourceExhausted, std::move(message));
+  return Status(StatusCode::kResourceExhausted, WithoutControls(std::move(message)));
 }
 Status FailedPreconditionError(std::string message) {
-  return Status(StatusCode::kFailedPrecondition, std::move(message));
+  return Status(StatusCode::kFailedPrecondition, WithoutControls(std::move(message)));
 }
 Status UnimplementedError(std::string message) {
-  return Status(StatusCode::kUnimplemented, std::move(message));
+  return Status(StatusCode::kUnimplemented, WithoutControls(std::move(message)));
 }
 Status UnavailableError(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
+  return Status(StatusCode::kUnavailable, WithoutControls(std::move(message)));
 }
 Status InternalError(std::string message) {
-  return Status(StatusCode::kInternal, std::move(message));
+  return Status(StatusCode::kInternal, WithoutControls(std::move(message)));
 }
 
 }  // namespace draftmark

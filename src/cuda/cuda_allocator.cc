@@ -50,8 +50,13 @@ StatusOr<DeviceAddress> CudaAllocator::Allocate(const AllocationRequest& request
   DM_RETURN_IF_ERROR(CudaStatus(error, device ? "cudaMalloc" : "cudaMallocHost")
                          .Annotated(fmt::format("{}: {} bytes of {} memory", request.tag,
                                                 request.bytes, MemoryKindName(request.kind))));
-  const std::lock_guard lock(mutex_);
-  live_[reinterpret_cast<std::uintptr_t>(address)] = {request.bytes, request.kind};
+  try {
+    const std::lock_guard lock(mutex_);
+    live_[reinterpret_cast<std::uintptr_t>(address)] = {request.bytes, request.kind};
+  } catch (const std::bad_alloc&) {  // nobody would free what is in no list
+    (void)(device ? cudaFree(address) : cudaFreeHost(address));
+    return ResourceExhaustedError(fmt::format("{}: out of host memory", request.tag));
+  }
   return DeviceAddress{address};
 }
 

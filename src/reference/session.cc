@@ -6,6 +6,7 @@
 #include "src/backend/sequences.h"
 #include "src/backend/session_plan.h"
 #include "src/backend/session_rope.h"
+#include "src/base/catch_exhausted.h"
 #include "src/config/rope_table.h"
 #include "src/faults/fault.h"
 #include "src/reference/forward.h"
@@ -37,10 +38,19 @@ class ReferenceSession : public DraftSession {
 
   Status AppendContext(std::size_t band, std::span<const BFloat16> taps,
                        std::span<const std::int32_t> positions) override {
-    DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
-    taps_[band].insert(taps_[band].end(), taps.begin(), taps.end());
-    sequences_.Append(band, positions);
-    return OkStatus();
+    return CatchExhausted("append", [&]() -> Status {
+      DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
+      std::vector<BFloat16>& to = taps_[band];
+      const std::size_t before = to.size();
+      to.insert(to.end(), taps.begin(), taps.end());
+      try {
+        sequences_.Append(band, positions);
+      } catch (...) {
+        to.resize(before);
+        throw;
+      }
+      return OkStatus();
+    });
   }
 
   Status DropFront(std::size_t band, std::uint64_t rows) override {
@@ -60,6 +70,12 @@ class ReferenceSession : public DraftSession {
 
   StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,
                                              StageSink* sink) override {
+    return CatchExhausted("propose", [&] { return ProposeAll(requests, sink); });
+  }
+
+ private:
+  StatusOr<std::vector<BlockResult>> ProposeAll(std::span<const BlockRequest> requests,
+                                                StageSink* sink) {
     DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
     StageRecorder<N> recorder(sink);
     std::vector<BandView> views;
@@ -82,7 +98,6 @@ class ReferenceSession : public DraftSession {
     return results;
   }
 
- private:
   // Of a mutant: the last row of each block becomes context, although nobody has verified it.
   void KeepRejectedRow(std::span<const BlockRequest> requests) {
     for (const BlockRequest& request : requests) {
@@ -141,9 +156,11 @@ StatusOr<std::unique_ptr<DraftSession>> Open(const DrafterConfig& config,
 StatusOr<std::unique_ptr<DraftSession>> OpenReferenceSession(
     const DrafterConfig& config, std::shared_ptr<const DrafterWeights> weights,
     const SessionLimits& limits, Precision precision, const ReferenceOptions& options) {
-  return precision == Precision::kExact
-             ? Open<ExactNumeric>(config, std::move(weights), limits, options)
-             : Open<Bf16Numeric>(config, std::move(weights), limits, options);
+  return CatchExhausted("open session", [&] {
+    return precision == Precision::kExact
+               ? Open<ExactNumeric>(config, std::move(weights), limits, options)
+               : Open<Bf16Numeric>(config, std::move(weights), limits, options);
+  });
 }
 
 }  // namespace draftmark::reference

@@ -50,6 +50,7 @@ Status StageStorage<N>::Bind() {
     request.bytes = entry.bytes / element_bytes * sizeof(Element);
     request.alignment = alignof(Element);
     request.tag = name;
+    own_.reserve(own_.size() + 1);  // before there is something to lose
     const StatusOr<DeviceAddress> twin = allocator_.Allocate(request);
     if (!twin.ok()) {
       status = twin.status();
@@ -109,6 +110,7 @@ StatusOr<PagedCache<typename N::Storage>> StageStorage<N>::AllocateCache(std::ui
     request.bytes = bytes.value();
     request.alignment = alignof(Storage);
     request.tag = i == 0 ? "kv_pool_k" : "kv_pool_v";
+    own_.reserve(own_.size() + 1);
     DM_ASSIGN_OR_RETURN(const DeviceAddress pool, allocator_.Allocate(request));
     own_.push_back(pool);
     pools[i] = static_cast<Storage*>(pool.value);

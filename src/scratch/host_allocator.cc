@@ -26,8 +26,13 @@ StatusOr<DeviceAddress> HostAllocator::Allocate(const AllocationRequest& request
   }
   FillPoison({static_cast<std::byte*>(memory), request.bytes}, options_.poison,
              options_.poison_seed);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  live_[memory] = {request.bytes, alignment};
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    live_[memory] = {request.bytes, alignment};
+  } catch (const std::bad_alloc&) {  // nobody would free what is in no list
+    ::operator delete(memory, std::align_val_t(alignment));
+    return ResourceExhaustedError(fmt::format("{}: out of host memory", request.tag));
+  }
   return DeviceAddress{memory};
 }
 

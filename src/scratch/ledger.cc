@@ -30,11 +30,14 @@ LedgerLine& LineOf(std::vector<LedgerLine>& lines, std::string_view tag, MemoryK
 
 void Ledger::OnAllocate(DeviceAddress address, const AllocationRequest& request) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  // All that may find no memory comes before the first change of a number.
+  LedgerAccount& of_tag = by_tag_[std::string(request.tag)];
+  LedgerAccount& of_line = LineOf(lines_, request.tag, request.kind).account;
   live_[address.value] = {std::string(request.tag), request.kind, request.bytes};
   Enter(total_, request.bytes);
   Enter(by_kind_[static_cast<int>(request.kind)], request.bytes);
-  Enter(by_tag_[std::string(request.tag)], request.bytes);
-  Enter(LineOf(lines_, request.tag, request.kind).account, request.bytes);
+  Enter(of_tag, request.bytes);
+  Enter(of_line, request.bytes);
 }
 
 void Ledger::OnFree(DeviceAddress address) {
@@ -83,7 +86,12 @@ std::string Ledger::ToString() const {
 StatusOr<DeviceAddress> LedgerAllocator::Allocate(const AllocationRequest& request) {
   const std::lock_guard<std::mutex> lock(mutex_);
   DM_ASSIGN_OR_RETURN(const DeviceAddress address, inner_.Allocate(request));
-  ledger_.OnAllocate(address, request);
+  try {
+    ledger_.OnAllocate(address, request);
+  } catch (...) {
+    (void)inner_.Free(address);
+    throw;
+  }
   return address;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/tensor/safetensors.h"
 
 namespace draftmark {
@@ -16,10 +17,10 @@ constexpr std::string_view kSingleName = "model.safetensors";
 constexpr std::string_view kFileSuffix = ".safetensors";
 
 // A shard lies beside its index. Anything else in its name could reach files that do not belong to
-// the checkpoint.
+// the checkpoint, or is none that a message can show.
 bool IsPlainFileName(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
+  return !name.empty() && name != "." && name != ".." && Printable(name) == name &&
+         name.find_first_of("/\\") == std::string_view::npos;
 }
 
 // The index's tensor -> shard, checked.
@@ -43,7 +44,7 @@ StatusOr<std::map<std::string, std::string>> ReadIndex(const std::string& path,
     if (!shard.is_string() || !IsPlainFileName(shard.get_ref<const std::string&>())) {
       return DataLossError(
           fmt::format("{}: tensor '{}': expected the name of a file beside the index, found {}",
-                      path, tensor, DescribeJson(shard)));
+                      path, Printable(tensor), DescribeJson(shard)));
     }
     shard_of.emplace(tensor, shard.get<std::string>());
   }
@@ -71,8 +72,8 @@ Status Checkpoint::AddShard(SafetensorsFile shard) {
     const auto [existing, inserted] = where_.emplace(name, Place{shards_.size(), name});
     if (!inserted) {
       return DataLossError(fmt::format("{}: tensor '{}': expected in one shard, found in {} and {}",
-                                       path_, name, shards_[existing->second.shard].path(),
-                                       shard.path()));
+                                       path_, Printable(name),
+                                       shards_[existing->second.shard].path(), shard.path()));
     }
   }
   shards_.push_back(std::move(shard));
@@ -90,7 +91,8 @@ StatusOr<Checkpoint> Checkpoint::OpenIndex(const std::string& path, FileSystem& 
   checkpoint.path_ = path;
   for (const std::string& name : shard_names) {
     StatusOr<SafetensorsFile> shard = SafetensorsFile::Open(JoinPath(folder, name), file_system);
-    if (!shard.ok()) return shard.status().Annotated(fmt::format("{}: shard '{}'", path, name));
+    if (!shard.ok())
+      return shard.status().Annotated(fmt::format("{}: shard '{}'", path, Printable(name)));
     DM_RETURN_IF_ERROR(checkpoint.AddShard(std::move(shard).value()));
   }
   for (const auto& [tensor, shard] : shard_of) {
@@ -99,7 +101,8 @@ StatusOr<Checkpoint> Checkpoint::OpenIndex(const std::string& path, FileSystem& 
     if (found == checkpoint.where_.end() ||
         checkpoint.shards_[found->second.shard].path() != expected) {
       return DataLossError(
-          fmt::format("{}: tensor '{}': expected in shard '{}', found {}", path, tensor, shard,
+          fmt::format("{}: tensor '{}': expected in shard '{}', found {}", path, Printable(tensor),
+                      Printable(shard),
                       found == checkpoint.where_.end()
                           ? "in no shard"
                           : "in " + checkpoint.shards_[found->second.shard].path()));
@@ -145,7 +148,7 @@ StatusOr<TensorView> Checkpoint::Get(std::string_view name) const {
   const auto found = where_.find(name);
   if (found == where_.end()) {
     return NotFoundError(fmt::format("{}: tensor '{}': not among the checkpoint's {} tensors",
-                                     path_, name, names_.size()));
+                                     path_, Printable(name), names_.size()));
   }
   return shards_[found->second.shard].Get(found->second.name);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/tensor/safetensors.h"
 
 namespace draftmark {
@@ -22,7 +23,7 @@ struct Entry {
 };
 
 Status TensorError(const std::string& path, std::string_view tensor, std::string_view what) {
-  return DataLossError(fmt::format("{}: tensor '{}': {}", path, tensor, what));
+  return DataLossError(fmt::format("{}: tensor '{}': {}", path, Printable(tensor), what));
 }
 
 // The header's text, after checks of its length.
@@ -238,7 +239,7 @@ StatusOr<TensorView> SafetensorsFile::Get(std::string_view name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) {
     return NotFoundError(fmt::format("{}: tensor '{}': not among the file's {} tensors", path_,
-                                     name, names_.size()));
+                                     Printable(name), names_.size()));
   }
   return found->second;
 }
@@ -248,7 +249,7 @@ StatusOr<TensorView> SafetensorsFile::Get(std::string_view name, DType dtype,
   DM_ASSIGN_OR_RETURN(TensorView view, Get(name));
   if (view.dtype != dtype || view.shape != shape) {
     return InvalidArgumentError(fmt::format("{}: tensor '{}': expected {} {}, found {} {}", path_,
-                                            name, DTypeName(dtype), ShapeToString(shape),
+                                            Printable(name), DTypeName(dtype), ShapeToString(shape),
                                             DTypeName(view.dtype), ShapeToString(view.shape)));
   }
   return view;

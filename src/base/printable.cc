@@ -1,0 +1,58 @@
+#include "src/base/printable.h"
+
+namespace draftmark {
+namespace {
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+bool IsAsciiControl(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
+
+// U+0080 to U+009F, of which some terminals obey U+009B as they do ESC [.
+bool IsLatinControl(std::string_view text, std::size_t at) {
+  return text[at] == '\xc2' && at + 1 < text.size() &&
+         static_cast<unsigned char>(text[at + 1]) >= 0x80 &&
+         static_cast<unsigned char>(text[at + 1]) <= 0x9f;
+}
+
+std::string Escape(std::string_view text, bool keep_lines) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n' && keep_lines) {
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (IsAsciiControl(c)) {
+      out += {'\\', 'x', kDigits[c >> 4], kDigits[c & 15]};
+    } else if (IsLatinControl(text, i)) {
+      const auto low = static_cast<unsigned char>(text[++i]);
+      out += {'\\', 'u', '0', '0', kDigits[low >> 4], kDigits[low & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  if (text.size() <= kLongestPrintable) return Escape(text, false);
+  // Not in the middle of a character of UTF-8.
+  std::size_t end = kLongestPrintable;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return Escape(text.substr(0, end), false) + "...";
+}
+
+std::string WithoutControls(std::string message) {
+  const auto bad = [&](std::size_t i) {
+    return (IsAsciiControl(message[i]) && message[i] != '\n') || IsLatinControl(message, i);
+  };
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    if (bad(i)) return Escape(message, true);
+  }
+  return message;
+}
+
+}  // namespace draftmark

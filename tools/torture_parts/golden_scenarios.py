@@ -1,0 +1,121 @@
+"""Regeneration of goldens: killed, on a full disk, twice at once."""
+import shutil
+import subprocess
+
+from work import count_temporaries, snapshot
+
+FILES = ["operations/rms_norm.safetensors", "operations/rope.safetensors", "operations/argmax.safetensors"]
+ONLY = "operations/*"
+
+
+def copy_golden(work, to):
+    """Regeneration reads the whole set, and changes the files that are spoilt."""
+    shutil.copytree(work.root / "golden", to, symlinks=False)
+    for path in to.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return to
+
+
+def spoil(golden, right, file):
+    """One byte of its data is another; the length stays."""
+    damaged = bytearray(right[file])
+    damaged[-100] ^= 0x40
+    (golden / file).write_bytes(damaged)
+
+
+def regenerate(golden, only=ONLY, reason="torture"):
+    return ["golden", "regen", "--golden", golden, "--only", only, "--reason", reason]
+
+
+def setup(work, folder):
+    golden = copy_golden(work, folder / "golden")
+    work.expect(*regenerate(golden))
+    right = snapshot(golden)
+    for file in FILES:
+        spoil(golden, right, file)
+    return golden, right, snapshot(golden)
+
+
+def restore(golden, files):
+    for name, data in files.items():
+        if (golden / name).read_bytes() != data:
+            (golden / name).write_bytes(data)
+
+
+def repaired(work, golden, right):
+    work.expect(*regenerate(golden))
+    work.check({f: snapshot(golden)[f] == right[f] for f in FILES} == dict.fromkeys(FILES, True),
+               "a second regeneration did not repair the files")
+    work.expect("golden", "check", "--golden", golden, "--only", ONLY)
+
+
+def kill(work):
+    golden, right, spoilt = setup(work, work.folder)
+    longest = work.duration(*regenerate(golden))
+    # Entries of what was written have another reason than before.
+    new = snapshot(golden)
+    killed = partly = temporaries = 0
+    for work.done in range(1, work.rounds + 1):
+        restore(golden, spoilt)
+        was_killed, _ = work.kill(longest, *regenerate(golden))
+        killed += was_killed
+        renewed = work.expect_old_or_new(golden, spoilt, new)
+        partly += 0 < renewed < len(FILES) + 1
+        temporaries += count_temporaries(golden)
+        repaired(work, golden, right)
+    return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
+
+
+def disk(work):
+    golden, right, spoilt = setup(work, work.folder)
+    full = 0
+    largest = max(len(right[f]) for f in FILES + ["manifest.json"])
+    for step in range(work.rounds):
+        work.done += 1
+        limit = largest * step // work.rounds
+        work.refuse(golden, *regenerate(golden), file_limit=limit)
+        full += 1
+        work.check(snapshot(golden) == spoilt, f"files changed at a limit of {limit} bytes")
+        work.check(count_temporaries(golden) == 0, f"temporaries left at a limit of {limit} bytes")
+    with work.tmpfs(sum(map(len, right.values())) // 1024 + 1200) as small:
+        golden, right, spoilt = setup(work, small)
+        # Down to the last free page.
+        with open(small / "ballast", "wb") as ballast:
+            try:
+                while True:
+                    ballast.write(b"\0" * 4096)
+                    ballast.flush()
+            except OSError:
+                pass
+        work.done += 1
+        work.refuse(golden, *regenerate(golden))
+        full += 1
+        work.check(snapshot(golden) == spoilt, "files changed on a full disk")
+        (small / "ballast").unlink()
+        repaired(work, golden, right)
+    return {"full disks refused": full}
+
+
+def two(work):
+    """Two processes with different files: nothing of either may be lost."""
+    golden, right, _ = setup(work, work.folder)
+    refused = 0
+    for work.done in range(1, work.rounds + 1):
+        for file in FILES:
+            spoil(golden, right, file)
+        started = [(file, subprocess.Popen(work.command(*regenerate(golden, file, f"by {file} {work.done}")),
+                                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+                   for file in FILES]
+        for file, process in started:
+            printed = process.communicate()[0]
+            if process.returncode == 0:
+                continue
+            refused += 1
+            work.check(process.returncode == 2 and "another process" in printed, f"{file}: {printed}")
+            work.expect(*regenerate(golden, file, f"by {file} {work.done}"))
+        manifest = (golden / "manifest.json").read_text()
+        for file in FILES:
+            work.check(f"by {file} {work.done}" in manifest, f"the entry of {file} is lost")
+            work.check((golden / file).read_bytes() == right[file], f"{file} is not what it should be")
+        work.expect("golden", "check", "--golden", golden, "--only", ONLY)
+    return {"processes at once": len(FILES), "asked to come again": refused}

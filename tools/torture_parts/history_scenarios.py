@@ -1,0 +1,185 @@
+"""The history and its dashboard: killed, on a full disk, written by several at once."""
+import os
+import shutil
+import subprocess
+
+from work import benchmark_report, count_temporaries, snapshot
+
+REPORTS = 12
+
+
+def reports(work, first=0, count=REPORTS):
+    paths = []
+    for number in range(first, first + count):
+        path = work.folder / f"report{number}.json"
+        path.write_text(benchmark_report(number))
+        paths.append(path)
+    return paths
+
+
+def take_in(database, paths):
+    return ["history", "import", "--db", database, "--arch", "cpu", *paths]
+
+
+def records(database):
+    """The record files, which are the history; the database can be made of them again."""
+    folder = database.with_name(database.name + ".runs")
+    return {name: data for name, data in snapshot(folder).items() if name.endswith(".jsonl")} if folder.is_dir() else {}
+
+
+def intact(work, database, at_least):
+    """The history is whole, and holds at least what was there."""
+    if database.exists():
+        work.expect("history", "check", "--db", database)
+    now = records(database)
+    for name, data in at_least.items():
+        work.check(now.get(name) == data, f"{name}: a record is lost or changed")
+    return now
+
+
+def kill(work):
+    database = work.folder / "h.db"
+    paths = reports(work)
+    whole = work.folder / "whole.db"
+    longest = work.duration(*take_in(whole, paths))
+    all_records = records(whole)
+    before = work.folder / "before.db"
+    work.expect(*take_in(before, paths[:3]))
+    killed = partly = 0
+    for work.done in range(1, work.rounds + 1):
+        fresh_copy(before, database)
+        was_killed, printed = work.kill(longest, *take_in(database, paths))
+        killed += was_killed
+        # What it said is added is there; of the others each is whole or not there.
+        now = intact(work, database, records(before))
+        for line in printed.splitlines():
+            if line.startswith("added "):
+                work.check(line.split()[1] + ".jsonl" in now, f"said, and lost: {line}")
+        for name, data in now.items():
+            work.check(all_records.get(name) == data, f"{name}: no whole record")
+        partly += 3 < len(now) < REPORTS
+        work.expect(*take_in(database, paths))
+        work.check(intact(work, database, all_records) == all_records, "a second import did not complete it")
+    return {"killed at work": killed, "with some records added": partly}
+
+
+def fresh_copy(source, database):
+    for old in database.parent.glob(database.name + "*"):
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for path in source.parent.glob(source.name + "*"):
+        to = database.with_name(path.name.replace(source.name, database.name))
+        shutil.copytree(path, to) if path.is_dir() else shutil.copy(path, to)
+
+
+def disk(work):
+    paths = reports(work)
+    whole = work.folder / "whole.db"
+    work.expect(*take_in(whole, paths))
+    all_records = records(whole)
+    largest = whole.stat().st_size + sum(p.stat().st_size for p in whole.parent.glob("whole.db-*")) + 100_000
+    database = work.folder / "h.db"
+    full = 0
+    for step in range(work.rounds):
+        work.done += 1
+        before = work.folder / "before.db"
+        fresh_copy(before, database)
+        if step == 0:
+            work.expect(*take_in(before, paths[:3]))
+            fresh_copy(before, database)
+        result = work.run(*take_in(database, paths), file_limit=largest * step // work.rounds)
+        if result.returncode != 0:
+            full += 1
+            work.check(result.returncode == 2 and result.stderr.strip() != "", f"exit code {result.returncode}, no error")
+        intact(work, database, records(before))
+        work.expect(*take_in(database, paths))
+        work.check(intact(work, database, all_records) == all_records, "a second import did not complete it")
+    with work.tmpfs(400) as small:
+        database = small / "h.db"
+        work.expect(*take_in(database, paths[:2]))
+        held = records(database)
+        done = 0
+        for number in range(100, 400):
+            work.done += 1
+            result = work.run(*take_in(database, reports(work, number, 1)))
+            if result.returncode != 0:
+                full += 1
+                work.check(result.returncode == 2 and str(database) in result.stderr, f"no clear error: {result.stderr}")
+                break
+            done += 1
+            held = intact(work, database, held)
+        work.check(done < 300, "the disk never filled")
+        # There is no room for a check's own files either; it comes with room.
+        work.check(all(records(database).get(name) == data for name, data in held.items()), "a record is lost")
+        subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
+        intact(work, database, held)
+        work.expect(*take_in(database, paths))
+    return {"full disks refused": full, "imports before the small disk was full": done}
+
+
+def two(work):
+    paths = reports(work)
+    whole = work.folder / "whole.db"
+    work.expect(*take_in(whole, paths))
+    all_records = records(whole)
+    processes = 4
+    for work.done in range(1, work.rounds + 1):
+        database = work.folder / f"h{work.done}.db"
+        # The first of them also race for making the database. Some reports come twice.
+        started = [subprocess.Popen(work.command(*take_in(database, paths[i::processes] + paths[:2])),
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                   for i in range(processes)]
+        for process in started:
+            printed = process.communicate()[0]
+            work.check(process.returncode == 0, f"exit code {process.returncode}: {printed}")
+        work.check(intact(work, database, all_records) == all_records, "not every record is there")
+        fresh_copy(work.folder / "none.db", database)
+    return {"processes at once": processes, "records": len(all_records)}
+
+
+def dashboards(work):
+    """A history, its dashboard, and that of a longer one."""
+    first, second = work.folder / "first.db", work.folder / "second.db"
+    work.expect(*take_in(first, reports(work, 0, 2)))
+    work.expect(*take_in(second, reports(work, 0, REPORTS)))
+    out = work.folder / "out"
+    longest = work.duration("dashboard", "--db", second, "--out", out)
+    new = snapshot(out)
+    work.expect("dashboard", "--db", first, "--out", out)
+    old = snapshot(out)
+    return second, out, longest, old, new
+
+
+def put_back(out, files):
+    for name, data in files.items():
+        (out / name).write_bytes(data)
+
+
+def dashboard_kill(work):
+    database, out, longest, old, new = dashboards(work)
+    killed = partly = temporaries = 0
+    for work.done in range(1, work.rounds + 1):
+        put_back(out, old)
+        was_killed, _ = work.kill(longest, "dashboard", "--db", database, "--out", out)
+        killed += was_killed
+        partly += 0 < work.expect_old_or_new(out, old, new) < len(new)
+        temporaries += count_temporaries(out)
+        work.expect("dashboard", "--db", database, "--out", out)
+        work.check(snapshot(out) == new, "a second dashboard is another")
+        intact(work, database, {})
+    return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
+
+
+def dashboard_disk(work):
+    database, out, _, old, new = dashboards(work)
+    largest = max(map(len, new.values()))
+    full = 0
+    for step in range(work.rounds):
+        work.done += 1
+        put_back(out, old)
+        work.refuse(out, "dashboard", "--db", database, "--out", out, file_limit=largest * step // work.rounds)
+        full += 1
+        work.expect_old_or_new(out, old, new)
+        work.check(snapshot(out)["index.html"] == old["index.html"], "the page is new, and not all of its exports")
+        work.check(count_temporaries(out) == 0, "temporaries left")
+    work.check(not os.path.exists(out / "core"), "it crashed")
+    return {"full disks refused": full}
