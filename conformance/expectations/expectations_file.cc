@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <locale>
 #include <sstream>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr std::size_t kLongestCase = 300;
 
 std::string Describe(const toml::node& node) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());  // a program that embeds us may have set another
   node.visit([&](const auto& value) { text << value; });
   std::string shown = text.str();
   std::replace(shown.begin(), shown.end(), '\n', ' ');

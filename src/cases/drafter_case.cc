@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/backend/stages.h"
+#include "src/base/ascii.h"
 #include "src/base/check.h"
 #include "src/base/json.h"
 #include "src/base/memory_file_system.h"
@@ -29,7 +30,7 @@ std::string BaseName(std::string path) {
 // Case folders may have any name; an id has a fixed alphabet.
 std::string IdSafe(std::string name) {
   for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '-';
+    if (!IsAsciiAlnum(c) && c != '_' && c != '-' && c != '.') c = '-';
   }
   return name.empty() ? "case" : name;
 }

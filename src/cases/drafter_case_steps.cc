@@ -11,6 +11,9 @@
 namespace draftmark {
 namespace {
 
+// Rows of a block, far above any drafter's: a config may say any number, and each row is a token here.
+constexpr std::uint64_t kMostBlockRows = 65536;
+
 std::string InputPrefix(std::size_t step) { return fmt::format("step{}.inputs.", step); }
 
 StatusOr<std::vector<BFloat16>> ReadBf16(const SafetensorsFile& file, const std::string& name,
@@ -153,6 +156,10 @@ Status DrafterCase::LoadInputs(const JsonObject& object, std::size_t index,
     DM_ASSIGN_OR_RETURN(const std::uint64_t width, object.U64Or("width", config_.block_size));
     if (width < 2 || width > config_.block_size) {
       return object.TypeError("width", fmt::format("2 to block_size, {}", config_.block_size));
+    }
+    if (width > kMostBlockRows) {
+      return ResourceExhaustedError(fmt::format("{}: a generated block may have {} rows, found {}",
+                                                object.Where("width"), kMostBlockRows, width));
     }
     step.block_tokens.assign(width, static_cast<std::uint32_t>(*config_.mask_token_id));
     step.block_tokens[0] = static_cast<std::uint32_t>(anchor);

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "src/base/ascii.h"
 #include "src/config/drafter_layout.h"
 
 namespace draftmark::internal {
@@ -25,8 +25,7 @@ StatusOr<std::optional<DrafterKind>> NamedKind(const DrafterLayout& layout) {
   }
   std::optional<DrafterKind> found;
   for (std::string& name : names) {
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    name = ToAsciiLower(name);
     if (name.find("dspark") != std::string::npos) return {DrafterKind::kDspark};
     if (name.find("dflash2") != std::string::npos) {
       found = DrafterKind::kDflash2;

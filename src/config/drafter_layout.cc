@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "src/base/ascii.h"
 
 namespace draftmark::internal {
 
@@ -144,9 +145,7 @@ const std::vector<AllowedText>& AllowedTexts() {
 }
 
 Status RefuseName(const std::string& where, const std::string& name) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = ToAsciiLower(name);
   for (const NamePart& refused : kRefusedNames) {
     if (lower.find(refused.part) != std::string::npos) {
       return UnimplementedError(

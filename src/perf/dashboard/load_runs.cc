@@ -1,7 +1,6 @@
 // Testbeds, and the nights that stand behind the points.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/ascii.h"
 #include "src/perf/benchmark_counters.h"
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/load_parts.h"
@@ -44,7 +44,7 @@ Status LoadPeaks(LoadState& state) {
           "records r ON r.id = c.record WHERE c.name = ? AND u.valid ORDER BY r.time, r.uid",
           kGemmContext));
   while (rows.Next()) {
-    const double flops = std::strtod(rows.Text(1).c_str(), nullptr);
+    const double flops = LeadingNumber(rows.Text(1));
     if (!(flops > 0) || !std::isfinite(flops)) continue;
     state.data.testbeds[state.beds.at(rows.Int(0)).testbed].peak_flops = flops;
   }

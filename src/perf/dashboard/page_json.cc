@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "src/base/ascii.h"
 #include "src/perf/dashboard/figures.h"
 #include "src/perf/dashboard/markup.h"
 #include "src/perf/dashboard/page.h"
@@ -31,7 +31,7 @@ class Texts {
 };
 
 // More digits than a chart shows cost bytes.
-double Rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+double Rounded(double value) { return LeadingNumber(fmt::format("{:.6g}", value)); }
 
 OrderedJson RunColumns(const DashboardData& data, const std::vector<std::size_t>& runs,
                        Texts& texts) {

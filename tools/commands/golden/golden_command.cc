@@ -13,6 +13,7 @@
 #include "conformance/golden/manifest.h"
 #include "conformance/golden/regenerate.h"
 #include "conformance/golden/tensor_diff.h"
+#include "src/base/folder_lock.h"
 #include "tools/commands/verify/checkout.h"
 
 namespace draftmark {
@@ -101,6 +102,8 @@ Status Check(const GoldenOptions& options, CommandContext& context) {
 
 Status Regenerate(const GoldenOptions& options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const std::string golden, GoldenFolder(options));
+  // Two at once would each write a manifest without the other's entries.
+  DM_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(golden));
   Printer printer(context, options.format);
   DM_ASSIGN_OR_RETURN(
       const RegenerateSummary summary,

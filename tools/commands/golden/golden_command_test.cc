@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/base/file_system.h"
+#include "src/base/folder_lock.h"
 #include "src/base/json.h"
 #include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
@@ -64,6 +65,16 @@ TEST(GoldenCommand, RegenOfWhatIsRightWritesNothing) {
       {"golden", "regen", "--golden", kGolden, "--only", "silu_mul", "--reason", "none"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "0 files written, 0 entries changed, 0 dropped, 1 unchanged\n");
+}
+
+// Two at once would each write a manifest without the other's entries. tools/torture runs several.
+TEST(GoldenCommand, RegenOfOneFolderIsForOneProcessAtATime) {
+  const TestFolder folder;
+  DM_ASSERT_OK_AND_ASSIGN(const FolderLock lock, FolderLock::Take(folder.path()));
+  const CommandResult outcome =
+      RunCommand({"golden", "regen", "--golden", folder.path(), "--reason", "none"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(folder.path() + ": another process is changing it"));
 }
 
 TEST(GoldenCommand, DiffNamesWhatMoved) {

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "src/base/ascii.h"
 
 namespace draftmark {
 namespace {
@@ -20,13 +21,6 @@ OrderedJson FindingsJson(const std::vector<MutantFinding>& findings) {
     json.push_back({{"check", finding.check}, {"detail", finding.detail}});
   }
   return json;
-}
-
-std::string Small(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
 }
 
 }  // namespace
@@ -73,14 +67,15 @@ OrderedJson MutantsJson(const MutantsReport& report) {
   OrderedJson mutants = OrderedJson::array();
   for (const MutantResult& result : report.results) {
     const MutantFinding* const told = Told(result);
-    mutants.push_back({{"id", result.mutant.id},
-                       {"what", result.mutant.what},
-                       {"meant", result.mutant.meant},
-                       {"where", result.mutant.where},
-                       {"verdict", Small(MutantVerdictName(VerdictOf(result.mutant, result.run)))},
-                       {"killed_by", told == nullptr ? "" : told->check},
-                       {"detail", told == nullptr ? "" : told->detail},
-                       {"findings", FindingsJson(result.run.findings)}});
+    mutants.push_back(
+        {{"id", result.mutant.id},
+         {"what", result.mutant.what},
+         {"meant", result.mutant.meant},
+         {"where", result.mutant.where},
+         {"verdict", ToAsciiLower(MutantVerdictName(VerdictOf(result.mutant, result.run)))},
+         {"killed_by", told == nullptr ? "" : told->check},
+         {"detail", told == nullptr ? "" : told->detail},
+         {"findings", FindingsJson(result.run.findings)}});
   }
   return {
       {"schema_version", 1},

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "src/base/ascii.h"
 #include "src/base/check.h"
 #include "src/perf/count_comparison.h"
 #include "src/perf/google_benchmark.h"
@@ -127,14 +127,13 @@ std::string CountsText(const std::vector<PerfCase>& cases) {
 
 std::string UpperCase(std::string_view text) {
   std::string upper(text);
-  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : upper) c = AsciiUpper(c);
   return upper;
 }
 
 std::string ShellWord(const std::string& word) {
   const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./:=,+%@").find(c) != std::string_view::npos;
+    return IsAsciiAlnum(c) || std::string_view("_-./:=,+%@").find(c) != std::string_view::npos;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
   std::string quoted = "'";

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <set>
 
+#include "src/base/ascii.h"
 #include "src/perf/benchmark_counters.h"
 #include "src/perf/history/utc_time.h"
 #include "src/perf/run_value.h"
@@ -21,7 +21,7 @@ constexpr Day kSentinelDays = 120;
 double SecondsOf(const RunRecord& run, std::string_view rate) {
   for (const auto& [name, value] : run.context) {
     if (name != rate) continue;
-    const double per_second = std::strtod(value.c_str(), nullptr);
+    const double per_second = LeadingNumber(value);
     return per_second > 0 ? 1 / per_second : 0;
   }
   return 0;
