@@ -94,7 +94,8 @@ std::string ParserText(std::string what) {
       what.replace(at, quoted.size(), token);
     }
   }
-  return what;
+  // And it quotes all of a string that does not end, which may be the rest of the file.
+  return WithoutMiddle(what);
 }
 
 // Builds the tree and stops at a duplicate key, at too much depth, and at the parser's own errors.

@@ -55,6 +55,30 @@ TEST(ParseJsonTest, PositionsAreThoseOfTheFile) {
   }
 }
 
+// What a file holds must neither make a message of many lines nor speak to a terminal.
+TEST(ParseJsonTest, MessagesAreOneShortPrintableLine) {
+  const std::string files[] = {
+      "[\x7f]",
+      "[\"\x1b[2J]",
+      R"({"a\nPASS b": 1, "a\nPASS b": 2})",
+      "[\"" + std::string(100'000, 'a'),
+      "{\"" + std::string(100'000, 'a') + R"(": 1, ")" + std::string(100'000, 'a') + "\": 2}",
+      "[tru" + std::string(100'000, 'e')};
+  for (const std::string& text : files) {
+    const Status status = ParseJson(text, "x.json").status();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_LT(status.message().size(), 700u);
+    for (const char c : status.message()) {
+      EXPECT_TRUE(static_cast<unsigned char>(c) >= ' ' && c != 0x7f) << status.message();
+    }
+  }
+  const Json json = {{"a\n\x1b", {{std::string(5000, 'b'), -1}}}};
+  const JsonObject root = JsonObject::Root(json, "x.json").value();
+  EXPECT_EQ(root.Where("a\n\x1b"), "x.json: a\\n\\x1b");
+  EXPECT_LT(root.Object("a\n\x1b").value().U64(std::string(5000, 'b')).status().message().size(),
+            500u);
+}
+
 TEST(ParseJsonTest, NothingHidesBehindAZeroByte) {
   const std::string_view text("{}\0garbage", 10);
   EXPECT_THAT(ParseJson(text, "x.json"),

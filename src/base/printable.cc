@@ -35,14 +35,24 @@ std::string Escape(std::string_view text, bool keep_lines) {
   return out;
 }
 
+// Where the character of UTF-8 begins that `at` is in.
+std::size_t CharacterAt(std::string_view text, std::size_t at) {
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
   if (text.size() <= kLongestPrintable) return Escape(text, false);
-  // Not in the middle of a character of UTF-8.
-  std::size_t end = kLongestPrintable;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return Escape(text.substr(0, end), false) + "...";
+  return Escape(text.substr(0, CharacterAt(text, kLongestPrintable)), false) + "...";
+}
+
+std::string WithoutMiddle(std::string_view text) {
+  if (text.size() <= kLongestPrintable) return std::string(text);
+  const std::size_t begin = CharacterAt(text, kLongestPrintable / 2);
+  const std::size_t end = CharacterAt(text, text.size() - kLongestPrintable / 2);
+  return std::string(text.substr(0, begin)) + " ... " + std::string(text.substr(end));
 }
 
 std::string WithoutControls(std::string message) {

@@ -19,7 +19,10 @@ inline constexpr std::size_t kLongestPrintable =
 
 std::string Printable(std::string_view text);
 
-// The same for a whole message, whose line ends are its own: they stay, and so does its length. Every Status is made
+// Text that is longer than that without its middle: both ends of it tell what it is.
+std::string WithoutMiddle(std::string_view text);
+
+// As Printable, for a whole message, whose line ends are its own: they stay, and so does its length. Every Status is made
 // so.
 std::string WithoutControls(std::string message);
 

@@ -35,6 +35,16 @@ TEST(PrintableTest, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(Printable(std::string(199, 'n') + "\xe2\x82\xac"), std::string(199, 'n') + "...");
 }
 
+TEST(PrintableTest, OnlyTheMiddleOfLongTextGoes) {
+  EXPECT_EQ(WithoutMiddle(std::string(200, 'n')), std::string(200, 'n'));
+  EXPECT_EQ(WithoutMiddle(std::string(150, 'a') + std::string(150, 'z')),
+            std::string(100, 'a') + " ... " + std::string(100, 'z'));
+  const std::string euro = "\xe2\x82\xac";  // at bytes 99 and 209
+  const std::string text =
+      std::string(99, 'a') + euro + std::string(107, 'm') + euro + std::string(98, 'z');
+  EXPECT_EQ(WithoutMiddle(text), std::string(99, 'a') + " ... " + euro + std::string(98, 'z'));
+}
+
 TEST(PrintableTest, MessagesKeepTheirLines) {
   EXPECT_EQ(WithoutControls("one\ntwo\x1b[0m"), "one\ntwo\\x1b[0m");
   EXPECT_EQ(WithoutControls(std::string(500, 'n') + '\r').size(), 504u);

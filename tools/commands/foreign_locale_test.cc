@@ -133,7 +133,8 @@ TEST_F(ForeignLocaleTest, LocalesOfTheSystem) {
     if (!SetLocale(name, folder)) {
       GTEST_SKIP() << "no locale " << name << " here, nor Debian's package `locales` to make it of";
     }
-    if (name == "de_DE") ASSERT_EQ(std::strtod("1,5", nullptr), 1.5);
+    const bool commas = std::string(std::localeconv()->decimal_point) == ",";
+    ASSERT_TRUE(commas);
     ExpectTheSame(usual_, Everything());
   }
 }

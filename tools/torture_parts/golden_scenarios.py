@@ -66,34 +66,38 @@ def kill(work):
     return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
 
 
-def disk(work):
+def limit(work):
+    """No file may be longer than a limit: as a disk that is full at that moment."""
     golden, right, spoilt = setup(work, work.folder)
-    full = 0
     largest = max(len(right[f]) for f in FILES + ["manifest.json"])
     for step in range(work.rounds):
         work.done += 1
         limit = largest * step // work.rounds
         work.refuse(golden, *regenerate(golden), file_limit=limit)
-        full += 1
         work.check(snapshot(golden) == spoilt, f"files changed at a limit of {limit} bytes")
         work.check(count_temporaries(golden) == 0, f"temporaries left at a limit of {limit} bytes")
-    # Whole pages, and room for what a regeneration writes beside what is there.
+    repaired(work, golden, right)
+    return {"limits refused": work.done}
+
+
+def full_disk(work):
+    """On a file system of its own, with from none to a few pages free."""
+    right = snapshot(work.root / "golden")
     with work.tmpfs(sum(len(data) // 4096 + 1 for data in right.values()) * 4 + 2000) as small:
         golden, right, spoilt = setup(work, small)
-        # Down to the last free page.
-        with open(small / "ballast", "wb", buffering=0) as ballast:
-            try:
-                while True:
-                    ballast.write(b"\0" * 4096)
-            except OSError:
-                pass
-        work.done += 1
-        work.refuse(golden, *regenerate(golden))
-        full += 1
-        work.check(snapshot(golden) == spoilt, "files changed on a full disk")
-        (small / "ballast").unlink()
+        for work.done in range(1, work.rounds + 1):
+            with open(small / "ballast", "wb", buffering=0) as ballast:
+                try:
+                    while True:
+                        ballast.write(b"\0" * 4096)
+                except OSError:
+                    ballast.truncate(max(0, ballast.tell() - 4096 * (work.done - 1)))
+            work.refuse(golden, *regenerate(golden))
+            work.check(snapshot(golden) == spoilt, "files changed on a full disk")
+            work.check(count_temporaries(golden) == 0, "temporaries left on a full disk")
+            (small / "ballast").unlink()
         repaired(work, golden, right)
-    return {"full disks refused": full}
+    return {"full disks refused": work.done}
 
 
 def two(work):

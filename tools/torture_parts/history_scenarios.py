@@ -78,38 +78,40 @@ def fresh_copy(source, database):
         shutil.copytree(path, to) if path.is_dir() else shutil.copy(path, to)
 
 
-def disk(work):
+def limit(work):
+    """No file may be longer than a limit: as a disk that is full at that moment."""
     paths = reports(work)
-    whole = work.folder / "whole.db"
+    whole, before, database = (work.folder / f"{name}.db" for name in ("whole", "before", "h"))
     work.expect(*take_in(whole, paths))
+    work.expect(*take_in(before, paths[:3]))
     all_records = records(whole)
     largest = whole.stat().st_size + sum(p.stat().st_size for p in whole.parent.glob("whole.db-*")) + 100_000
-    database = work.folder / "h.db"
-    full = 0
+    refused = 0
     for step in range(work.rounds):
         work.done += 1
-        before = work.folder / "before.db"
         fresh_copy(before, database)
-        if step == 0:
-            work.expect(*take_in(before, paths[:3]))
-            fresh_copy(before, database)
         result = work.run(*take_in(database, paths), file_limit=largest * step // work.rounds)
         if result.returncode != 0:
-            full += 1
+            refused += 1
             work.check(result.returncode == 2 and result.stderr.strip() != "", f"exit code {result.returncode}, no error")
         intact(work, database, records(before), finished=False)
         work.expect(*take_in(database, paths))
         work.check(intact(work, database, all_records) == all_records, "a second import did not complete it")
+    return {"limits refused": refused}
+
+
+def full_disk(work):
+    """Imports go on until a small file system is full, then there is room again."""
+    paths = reports(work)
+    done = 0
     with work.tmpfs(400) as small:
         database = small / "h.db"
         work.expect(*take_in(database, paths[:2]))
         held = records(database)
-        done = 0
         for number in range(100, 400):
             work.done += 1
             result = work.run(*take_in(database, reports(work, number, 1)))
             if result.returncode != 0:
-                full += 1
                 work.check(result.returncode == 2 and str(database) in result.stderr, f"no clear error: {result.stderr}")
                 break
             done += 1
@@ -121,7 +123,7 @@ def disk(work):
         intact(work, database, held, finished=False)
         work.expect(*take_in(database, paths))
         intact(work, database, held)
-    return {"full disks refused": full, "imports before the small disk was full": done}
+    return {"imports before it was full": done}
 
 
 def two(work):
@@ -177,7 +179,7 @@ def dashboard_kill(work):
     return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
 
 
-def dashboard_disk(work):
+def dashboard_limit(work):
     database, out, _, old, new = dashboards(work)
     largest = max(map(len, new.values()))
     full = 0
@@ -191,4 +193,4 @@ def dashboard_disk(work):
         work.check(snapshot(out)["index.html"] == old["index.html"], "the page is new, and not all of its exports")
         work.check(count_temporaries(out) == 0, "temporaries left")
     work.check(not os.path.exists(out / "core"), "it crashed")
-    return {"full disks refused": full}
+    return {"limits refused": full}

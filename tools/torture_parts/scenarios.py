@@ -5,13 +5,15 @@ import world_scenarios
 
 ALL = {
     "golden-kill": golden_scenarios.kill,
-    "golden-disk": golden_scenarios.disk,
+    "golden-limit": golden_scenarios.limit,
+    "golden-full-disk": golden_scenarios.full_disk,
     "golden-two": golden_scenarios.two,
     "history-kill": history_scenarios.kill,
-    "history-disk": history_scenarios.disk,
+    "history-limit": history_scenarios.limit,
+    "history-full-disk": history_scenarios.full_disk,
     "history-two": history_scenarios.two,
     "dashboard-kill": history_scenarios.dashboard_kill,
-    "dashboard-disk": history_scenarios.dashboard_disk,
+    "dashboard-limit": history_scenarios.dashboard_limit,
     "read-only": world_scenarios.read_only,
     "locale": world_scenarios.locale,
     "time-zone": world_scenarios.time_zone,

@@ -125,7 +125,7 @@ class Work:
 
     def tmpfs(self, kibibytes):
         """A small file system of its own, as a context. Skips where none can be mounted."""
-        return SmallDisk(self.folder / "disk", kibibytes)
+        return SmallDisk(self.folder / "small", kibibytes)
 
 
 class SmallDisk:
