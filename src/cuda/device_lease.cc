@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
+
+#include "src/base/ascii.h"
 
 namespace draftmark {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 std::string LockPath(const std::string& folder, const std::string& device) {
   std::string name = device;
   for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+    if (!IsAsciiAlnum(c)) c = '-';
   }
   return fmt::format("{}/draftmark-gpu-{}.lock", folder, name);
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/ascii.h"
 #include "src/perf/benchmark_counters.h"
 #include "src/perf/dashboard/load_parts.h"
 #include "src/perf/history/utc_time.h"
@@ -141,7 +141,7 @@ Status LoadSentinels(LoadState& state) {
                               kCopyContext, kGemmContext));
   std::map<std::tuple<std::string, std::size_t, std::int32_t>, std::vector<double>> found;
   while (rows.Next()) {
-    const double rate = std::strtod(rows.Text(3).c_str(), nullptr);
+    const double rate = LeadingNumber(rows.Text(3));
     const std::optional<std::int64_t> day = DayOfNight(rows.Text(1));
     if (!(rate > 0) || !std::isfinite(rate) || !day) continue;
     const std::size_t testbed = state.beds.at(rows.Int(0)).testbed;
