@@ -96,8 +96,9 @@ class Expectations {
  public:
   Expectations() = default;  // expects nothing
 
-  // `source` is the file's name for messages. INVALID_ARGUMENT or DATA_LOSS (no TOML) names file,
-  // line, key, what was expected and what was found. Nothing is thrown.
+  // `source` is the file's name for messages. INVALID_ARGUMENT, NOT_FOUND (a key that must be there)
+  // or DATA_LOSS (no TOML) names file, line, key, what was expected and what was found. Nothing is
+  // thrown.
   static StatusOr<Expectations> Parse(std::string_view text, const std::string& source);
   // NOT_FOUND and the like as ReadTextFile.
   static StatusOr<Expectations> Load(const std::string& path,

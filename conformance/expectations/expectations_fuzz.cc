@@ -7,8 +7,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace draftmark;
   const StatusOr<Expectations> read = Expectations::Parse(TextOf(data, size), "e.toml");
   if (!read.ok()) {
-    return ExpectRefusal(read.status(), "e.toml",
-                         {StatusCode::kInvalidArgument, StatusCode::kDataLoss});
+    return ExpectRefusal(
+        read.status(), "e.toml",
+        {StatusCode::kInvalidArgument, StatusCode::kNotFound, StatusCode::kDataLoss});
   }
   const FakeClock clock(2026, 11, 30);
   for (const Expectation& entry : read->entries()) {
