@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const StatusOr<std::vector<TestResult>> tests = ReadJunit(text, "b.xml");
   if (!tests.ok()) return ExpectRefusal(tests.status(), "b.xml", {StatusCode::kDataLoss});
-  RunRecord run{.time = 1'800'000'000, .commit = "b8a6378"};
+  RunRecord run{.time = 1'800'000'000, .commit = "b8a6378", .program = "p"};
+  run.environment.architecture = "cpu";
   run.suites = {{.name = "s", .failed = static_cast<std::int64_t>(tests->size())}};
   run.tests = *tests;
   for (TestResult& test : run.tests) test.suite = "s";
