@@ -4,7 +4,7 @@
 
 namespace draftmark {
 
-std::string Printable(std::string_view message) {
+std::string TerminalText(std::string_view message) {
   std::string text(message);
   for (char& c : text) {
     const auto code = static_cast<unsigned char>(c);
@@ -14,7 +14,7 @@ std::string Printable(std::string_view message) {
 }
 
 void CommandContext::Fail(const Status& status) {
-  err << "draftmark: " << Printable(status.message()) << "\n";
+  err << "draftmark: " << TerminalText(status.message()) << "\n";
   exit_code = kExitError;
 }
 

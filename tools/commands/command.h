@@ -27,7 +27,7 @@ enum ExitCode : int {
 
 // A message as a terminal may show it: control characters, which names of files and contents of damaged
 // ones bring, become '?'. Newlines and tabs stay.
-std::string Printable(std::string_view message);
+std::string TerminalText(std::string_view message);
 
 struct CommandContext {
   std::ostream& out;

@@ -44,7 +44,7 @@ std::string_view OutcomeWord(AddOutcome outcome) {
 
 void Warn(const std::vector<std::string>& problems, CommandContext& context) {
   for (const std::string& problem : problems) {
-    context.err << "draftmark: warning: " << Printable(problem) << "\n";
+    context.err << "draftmark: warning: " << TerminalText(problem) << "\n";
   }
 }
 

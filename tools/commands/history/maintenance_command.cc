@@ -61,7 +61,7 @@ Status Check(const Options& options, CommandContext& context) {
                             {"problems", report.problems}});
   } else {
     for (const std::string& problem : report.problems)
-      context.out << "FAULT " << Printable(problem) << "\n";
+      context.out << "FAULT " << TerminalText(problem) << "\n";
     context.out << fmt::format("{}: {} records, {} faults\n", options.database, report.records,
                                report.problems.size());
   }
