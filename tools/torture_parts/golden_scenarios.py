@@ -110,8 +110,8 @@ def two(work):
         started = [(file, subprocess.Popen(work.command(*regenerate(golden, file, f"by {file} {work.done}")),
                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
                    for file in FILES]
-        for file, process in started:
-            printed = process.communicate()[0]
+        # All have ended before one comes again: it would meet those that still work.
+        for file, process, printed in [(file, process, process.communicate()[0]) for file, process in started]:
             if process.returncode == 0:
                 continue
             refused += 1
