@@ -34,7 +34,7 @@ TEST(CommandContextTest, MessagesHaveNoControlCharacters) {
   std::ostringstream err;
   CommandContext context{.out = out, .err = err};
   context.Fail(InvalidArgumentError("a\x1b[2J\x06\x7f\r:\tb\n  \xc3\xa4"));
-  EXPECT_EQ(err.str(), "draftmark: a?[2J???:\tb\n  \xc3\xa4\n");
+  EXPECT_EQ(err.str(), "draftmark: a\\x1b[2J\\x06\\x7f\\x0d:\\x09b\n  \xc3\xa4\n");
   EXPECT_EQ(context.exit_code, kExitError);
 }
 
