@@ -4,17 +4,8 @@
 
 namespace draftmark {
 
-std::string TerminalText(std::string_view message) {
-  std::string text(message);
-  for (char& c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if ((code < 0x20 && c != '\n' && c != '\t') || code == 0x7F) c = '?';
-  }
-  return text;
-}
-
 void CommandContext::Fail(const Status& status) {
-  err << "draftmark: " << TerminalText(status.message()) << "\n";
+  err << "draftmark: " << status.message() << "\n";
   exit_code = kExitError;
 }
 

@@ -25,10 +25,6 @@ enum ExitCode : int {
   kExitError = 2,     // wrong usage, or data that cannot be used
 };
 
-// A message as a terminal may show it: control characters, which names of files and contents of damaged
-// ones bring, become '?'. Newlines and tabs stay.
-std::string TerminalText(std::string_view message);
-
 struct CommandContext {
   std::ostream& out;
   std::ostream& err;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/printable.h"
 #include "src/perf/history/utc_time.h"
 
 namespace draftmark {
@@ -44,7 +45,7 @@ std::string_view OutcomeWord(AddOutcome outcome) {
 
 void Warn(const std::vector<std::string>& problems, CommandContext& context) {
   for (const std::string& problem : problems) {
-    context.err << "draftmark: warning: " << TerminalText(problem) << "\n";
+    context.err << "draftmark: warning: " << WithoutControls(problem) << "\n";
   }
 }
 

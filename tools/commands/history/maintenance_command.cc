@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/printable.h"
 #include "src/perf/history/history_rebuild.h"
 #include "src/perf/history/retention.h"
 #include "src/perf/history/utc_time.h"
@@ -61,7 +62,7 @@ Status Check(const Options& options, CommandContext& context) {
                             {"problems", report.problems}});
   } else {
     for (const std::string& problem : report.problems)
-      context.out << "FAULT " << TerminalText(problem) << "\n";
+      context.out << "FAULT " << WithoutControls(problem) << "\n";
     context.out << fmt::format("{}: {} records, {} faults\n", options.database, report.records,
                                report.problems.size());
   }

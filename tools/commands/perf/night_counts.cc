@@ -17,7 +17,7 @@ struct Before {
   std::int64_t value = 0;
 };
 
-// The largest value of the last night before `night`.
+// The value since its last change before `night`; of several changes in a night the largest.
 StatusOr<std::optional<Before>> ValueBefore(HistoryReader& reader, SeriesId series,
                                             const std::string& counter, const std::string& night) {
   DM_ASSIGN_OR_RETURN(const std::vector<CountChange> changes, reader.CountChanges(series, counter));
