@@ -13,7 +13,7 @@ Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
   if (full.row_stride == 0) full.row_stride = full.v;
   DM_RETURN_IF_ERROR(ArgumentCheck("argmax")
                          .Size("rows", args.rows, 1, kMostBlocksYZ)
-                         .Size("v", args.v)
+                         .Size("v", args.v, 1, INT32_MAX / 2)
                          .Size("token_step", args.token_step)
                          .Rule(full.row_stride >= args.v, "row_stride is at least v")
                          .Pointer("logits", args.logits)
@@ -22,10 +22,11 @@ Status LaunchArgmax(const ArgmaxArgs& args, cudaStream_t stream) {
                                     args.v > 0 ? Traits::WorkspaceBytes(args.rows, args.v) : 0)
                          .status());
   auto* const keys = static_cast<CandidateKey*>(args.workspace);
-  const std::int64_t pieces = Traits::Pieces(args.v);
+  const std::int64_t pieces = Traits::Pieces(args.rows, args.v);
+  const auto piece = static_cast<int>(Traits::PieceElements(args.v, pieces));
   const dim3 grid(Blocks(pieces, 1), Blocks(args.rows, 1));
   DM_RETURN_IF_ERROR(LaunchDependent("argmax, pieces", ArgmaxPieceKernel, grid,
-                                     dim3(Traits::kThreads), 0, stream, full, keys));
+                                     dim3(Traits::kThreads), 0, stream, full, piece, keys));
   return LaunchDependent("argmax, rows", ArgmaxRowKernel, dim3(Blocks(args.rows, 1)), dim3(kWarp),
                          0, stream, keys, static_cast<int>(pieces), static_cast<int>(pieces), 1,
                          args.tokens, args.token_step);

@@ -82,15 +82,16 @@ __device__ __forceinline__ void WaitFor(std::uint64_t* barrier, unsigned parity)
 // memory; `barrier` counts its bytes. Starting one takes a thread some 270 cycles on an H200: boxes
 // below 16 KB hold up a memory that all SMs read from. What is copied is read once: L2 may drop it
 // first.
-__device__ __forceinline__ void CopyTensor(void* shared, const void* map, int row, int block,
-                                           std::uint64_t* barrier) {
+__device__ __forceinline__ void CopyTensor(void* shared, const void* map, int row, int group,
+                                           int block, std::uint64_t* barrier) {
 #if DM_HOPPER
   // createpolicy.fractional.L2::evict_first for all of it
   constexpr std::uint64_t kEvictFirst = 0x12F0000000000000ull;
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;\n" ::"r"(SharedAddress(shared)),
-      "l"(map), "r"(0), "r"(row), "r"(0), "r"(block), "r"(SharedAddress(barrier)), "l"(kEvictFirst)
+      "l"(map), "r"(0), "r"(row), "r"(group), "r"(block), "r"(SharedAddress(barrier)),
+      "l"(kEvictFirst)
       : "memory");
 #endif
 }
@@ -102,6 +103,18 @@ __device__ __forceinline__ void CopyBox(void* shared, const void* map, int secon
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       " [%0], [%1, {%2, %3, %4, %5}], [%6];\n" ::"r"(SharedAddress(shared)),
       "l"(map), "r"(0), "r"(second), "r"(third), "r"(fourth), "r"(SharedAddress(barrier))
+      : "memory");
+#endif
+}
+// The box whose first element is [fifth][fourth][third][second][0] of five dimensions.
+__device__ __forceinline__ void CopyBox(void* shared, const void* map, int second, int third,
+                                        int fourth, int fifth, std::uint64_t* barrier) {
+#if DM_HOPPER
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3, %4, %5, %6}], [%7];\n" ::"r"(SharedAddress(shared)),
+      "l"(map), "r"(0), "r"(second), "r"(third), "r"(fourth), "r"(fifth),
+      "r"(SharedAddress(barrier))
       : "memory");
 #endif
 }

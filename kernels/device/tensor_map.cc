@@ -31,22 +31,25 @@ StatusOr<Encoder> FindEncoder() {
 Status MakeTensorMap(const BFloat16* tensor, const TensorMapShape& shape, CUtensorMap& map) {
   static const StatusOr<Encoder> encoder = FindEncoder();
   DM_RETURN_IF_ERROR(encoder.status());
-  cuuint64_t sizes[4], strides[3];
-  cuuint32_t box[4];
-  const cuuint32_t steps[4] = {1, 1, 1, 1};
-  for (int i = 0; i < 4; ++i) {
+  constexpr int kMost = TensorMapShape::kMostRank;
+  cuuint64_t sizes[kMost], strides[kMost - 1];
+  cuuint32_t box[kMost];
+  const cuuint32_t steps[kMost] = {1, 1, 1, 1, 1};
+  for (int i = 0; i < shape.rank; ++i) {
     sizes[i] = static_cast<cuuint64_t>(shape.sizes[i]);
     box[i] = static_cast<cuuint32_t>(shape.box[i]);
     if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(shape.strides[i - 1]) * sizeof(BFloat16);
   }
-  const CUresult result = encoder->encode(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4, const_cast<BFloat16*>(tensor), sizes, strides, box,
-      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encoder->encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, static_cast<cuuint32_t>(shape.rank),
+                      const_cast<BFloat16*>(tensor), sizes, strides, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
-    return InternalError(fmt::format(
-        "cuTensorMapEncodeTiled [{}, {}, {}, {}] by [{}, {}, {}, {}]: error {}", sizes[3], sizes[2],
-        sizes[1], sizes[0], box[3], box[2], box[1], box[0], static_cast<int>(result)));
+    return InternalError(
+        fmt::format("cuTensorMapEncodeTiled [{}] by [{}], innermost first: error {}",
+                    fmt::join(sizes, sizes + shape.rank, ", "),
+                    fmt::join(box, box + shape.rank, ", "), static_cast<int>(result)));
   }
   return OkStatus();
 }

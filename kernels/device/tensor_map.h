@@ -11,12 +11,18 @@
 
 namespace draftmark::kernels {
 
-// Four dimensions, the innermost first; it is contiguous.
+// Dimensions, the innermost first; it is contiguous. Four of them, or five if `rank` says so.
 struct TensorMapShape {
-  std::int64_t sizes[4] = {1, 1, 1, 1};  // elements
-  std::int64_t strides[3] = {8, 8, 8};   // of the outer three, in elements; a multiple of 8
-  std::int64_t box[4] = {64, 1, 1, 1};   // elements of one copy; the innermost 64
+  static constexpr int kMostRank = 5;
+  int rank = 4;
+  std::int64_t sizes[kMostRank] = {1, 1, 1, 1, 1};  // elements
+  std::int64_t strides[kMostRank - 1] = {8, 8, 8,
+                                         8};  // of the outer ones, in elements; a multiple of 8
+  std::int64_t box[kMostRank] = {64, 1, 1, 1, 1};  // elements of one copy; the innermost 64
 };
+
+// What the copy engine takes as a distance.
+inline constexpr std::int64_t kMostMapStrideBytes = (std::int64_t{1} << 40) - 16;
 
 // Of BF16 in the 128-byte swizzle; what lies outside of the sizes reads as zero. The address is a
 // multiple of 16. UNAVAILABLE if the driver does not know tensor maps, INTERNAL if it refuses this one.

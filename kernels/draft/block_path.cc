@@ -128,24 +128,46 @@ Status BlockPath::NormStream(DeviceMatrix weight, BFloat16* normed) {
                     std::exchange(pending_, nullptr), weight, shape_.rows(), normed);
 }
 
-// Norm of queries and keys alone, in place.
+// Whether a layer's queries, keys and values are one product: its rows lie in mlp_intermediate, which
+// nothing else needs until the heads are done.
+bool BlockPath::ProjectsTogether(std::uint64_t layer) const {
+  const DeviceLayer& w = p_.weights.layers[layer];
+  return p_.fast && chain_ == nullptr && shape_.paged && w.q_bias == nullptr &&
+         w.k_bias == nullptr && w.v_bias == nullptr && ProjectedWidth() <= c_.intermediate_size;
+}
+
+// Norm of queries and keys alone, to their buffers.
 std::vector<StreamHeads> BlockPath::HeadNorms(std::uint64_t layer) const {
   const DeviceLayer& w = p_.weights.layers[layer];
-  return {NormedHeads(p_, RowsOf(p_.scratch.q_buf, c_.q_dim()), c_.q_dim(), shape_.rows(),
-                      c_.num_attention_heads, w.q_norm),
-          NormedHeads(p_, RowsOf(p_.scratch.k_buf, c_.kv_dim()), c_.kv_dim(), shape_.rows(),
-                      c_.num_key_value_heads, w.k_norm)};
+  std::vector<StreamHeads> heads = {
+      NormedHeads(p_, RowsOf(p_.scratch.q_buf, c_.q_dim()), c_.q_dim(), shape_.rows(),
+                  c_.num_attention_heads, w.q_norm),
+      NormedHeads(p_, RowsOf(p_.scratch.k_buf, c_.kv_dim()), c_.kv_dim(), shape_.rows(),
+                  c_.num_key_value_heads, w.k_norm)};
+  if (ProjectsTogether(layer)) {
+    heads[0].x = ProjectedRows();
+    heads[1].x = ProjectedRows() + c_.q_dim();
+    for (StreamHeads& one : heads) one.x_stride = Signed(ProjectedWidth());
+  }
+  return heads;
 }
 
 // Queries, keys and values, to where attention reads them. Behind HeadNorms they are not `normed` again.
 std::vector<StreamHeads> BlockPath::FinishedHeads(std::uint64_t layer, bool normed) const {
   std::vector<StreamHeads> heads = HeadNorms(layer);
   for (StreamHeads& one : heads) {
-    if (!normed) one.norm_weight = nullptr;
+    if (!normed) {
+      one.x = one.y;
+      one.x_stride = one.y_stride;
+      one.norm_weight = nullptr;
+    }
     RotateHeads(p_, p_.scratch.position_ids.get() + shape_.first, one);
   }
-  heads.push_back(NormedHeads(p_, RowsOf(p_.scratch.v_buf, c_.kv_dim()), c_.kv_dim(), shape_.rows(),
-                              c_.num_key_value_heads, nullptr));
+  const bool together = ProjectsTogether(layer);
+  heads.push_back(NormedHeads(
+      p_,
+      together ? ProjectedRows() + c_.q_dim() + c_.kv_dim() : RowsOf(p_.scratch.v_buf, c_.kv_dim()),
+      together ? ProjectedWidth() : c_.kv_dim(), shape_.rows(), c_.num_key_value_heads, nullptr));
   CacheHeads(p_, p_.cache.KeysOf(layer), heads[1]);
   CacheHeads(p_, p_.cache.ValuesOf(layer), heads[2]);
   if (layer == 0) heads[1].slot_positions = p_.workspace.slot_positions;
@@ -175,6 +197,16 @@ Status BlockPath::ProjectQueriesKeysValues(std::uint64_t layer, const BFloat16* 
   BFloat16* const k = RowsOf(p_.scratch.k_buf, c_.kv_dim());
   BFloat16* const v = RowsOf(p_.scratch.v_buf, c_.kv_dim());
   const std::int32_t* const positions = p_.scratch.position_ids.get() + shape_.first;
+  if (ProjectsTogether(layer)) {
+    // A layer's three matrices lie behind each other.
+    DM_RETURN_IF_ERROR(Linear(p_, {.x = input,
+                                   .weight = w.q_proj,
+                                   .y = ProjectedRows(),
+                                   .rows = rows,
+                                   .n = ProjectedWidth(),
+                                   .k = c_.hidden_size}));
+    return FinishHeads(layer);
+  }
   DM_RETURN_IF_ERROR(Linear(p_, {.x = input,
                                  .weight = w.q_proj,
                                  .bias = w.q_bias,
@@ -377,7 +409,7 @@ Status BlockPath::RunLayers() {
       DM_RETURN_IF_ERROR(Mlp(layer));
     }
   }
-  return pending_ != nullptr ? AddToStream(std::exchange(pending_, nullptr)) : OkStatus();
+  return OkStatus();
 }
 
 }  // namespace draftmark::kernels

@@ -36,9 +36,11 @@ class BlockPath {
   BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
       : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
 
-  // Leaves the residual stream after the last layer in stream_buf. With a chain its last steps may
-  // still be to be flushed.
+  // Leaves the residual stream after the last layer in stream_buf, but for `pending`. With a chain its last
+  // steps may still be to be flushed.
   Status RunLayers();
+  // Rows that are still to be added to the stream: the next norm can do it as well. Null for none.
+  const BFloat16* pending() const { return pending_; }
 
  private:
   // The block's rows of a row buffer with `width` values a row.
@@ -76,6 +78,11 @@ class BlockPath {
   Status AddLater(const BFloat16* delta);
   // What AddLater has left is added.
   Status NormStream(DeviceMatrix weight, BFloat16* normed);
+  bool ProjectsTogether(std::uint64_t layer) const;
+  std::uint64_t ProjectedWidth() const { return c_.q_dim() + 2 * c_.kv_dim(); }
+  BFloat16* ProjectedRows() const {
+    return RowsOf(p_.scratch.mlp_intermediate, c_.intermediate_size);
+  }
   std::vector<StreamHeads> HeadNorms(std::uint64_t layer) const;
   std::vector<StreamHeads> FinishedHeads(std::uint64_t layer, bool normed) const;
   Status TapHeadNorms(std::uint64_t layer);

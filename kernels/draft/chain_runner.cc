@@ -41,9 +41,20 @@ bool ChainsFit(const DraftParts& p, std::uint64_t rows) {
 
 bool ChainsFitContext(const DraftParts& p, std::uint64_t rows) {
   const DrafterConfig& c = p.config;
+  StreamLinear project = {
+      .x = p.scratch.fc_proj.get(), .rows = Signed(rows), .k = Signed(c.hidden_size)};
+  project.parts[0] = FusedKeysValues(p, p.scratch.fused_kv_out.get());
   return 2 * c.num_hidden_layers <= StreamChainTraits::kMostHeadSteps &&
-         Fits(p, p.weights.fc, rows, c.hidden_size, c.tap_width()) &&
-         Fits(p, p.weights.fused_kv, rows, c.num_hidden_layers * 2 * c.kv_dim(), c.hidden_size);
+         Fits(p, p.weights.fc, rows, c.hidden_size, c.tap_width()) && StreamLinearFits(project);
+}
+
+StreamPart FusedKeysValues(const DraftParts& p, BFloat16* y) {
+  return {.weight = p.weights.fused_kv,
+          .bias = p.weights.fused_kv_bias,
+          .y = y,
+          .n = Signed(2 * p.config.kv_dim()),
+          .groups = Signed(p.config.num_hidden_layers),
+          .group_step = p.weights.fused_kv_step};
 }
 
 StreamLinear ChainRunner::Normed(const BFloat16* x, DeviceMatrix weight, std::uint64_t rows,

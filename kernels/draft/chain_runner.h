@@ -16,6 +16,8 @@ namespace draftmark::kernels {
 bool ChainsFit(const DraftParts& parts, std::uint64_t rows);
 // The same for fc and the projections of a context pass.
 bool ChainsFitContext(const DraftParts& parts, std::uint64_t rows);
+// Keys and values of all layers from the context's rows, to y [rows, L, 2, kv_dim].
+StreamPart FusedKeysValues(const DraftParts& parts, BFloat16* y);
 
 // Of one draft. Whoever launches anything else on the stream flushes first.
 class ChainRunner {

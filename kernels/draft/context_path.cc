@@ -76,7 +76,6 @@ Status FinishContextHeads(const DraftParts& parts, const ContextPass& pass, Stag
 Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
   ChainRunner chain(parts, /*at_once=*/stage_taps != nullptr);
   const DrafterConfig& c = parts.config;
-  const std::uint64_t fused_width = c.num_hidden_layers * 2 * c.kv_dim();
   BFloat16* const projected = parts.scratch.fc_proj.get();
   BFloat16* const fused = parts.scratch.fused_kv_out.get();
   // For the stages only. Nothing else lies there as yet, and a pass has no more rows than the row
@@ -87,8 +86,7 @@ Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageT
   fc.parts[0] = {parts.weights.fc, nullptr, projected, Signed(c.hidden_size)};
   DM_RETURN_IF_ERROR(chain.AddCounted(fc));
   StreamLinear project = chain.Normed(projected, parts.weights.hidden_norm, pass.rows, normed);
-  project.parts[0] = {parts.weights.fused_kv, parts.weights.fused_kv_bias, fused,
-                      Signed(fused_width)};
+  project.parts[0] = FusedKeysValues(parts, fused);
   DM_RETURN_IF_ERROR(chain.Add(project));
   if (stage_taps != nullptr) {
     DM_RETURN_IF_ERROR(stage_taps->HoldRows("fc", c.hidden_size, projected, pass.shown));
@@ -118,13 +116,19 @@ Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTap
   if (DM_FAULT(kContextInputNorm) || DM_FAULT(kContextConvolved)) {
     DM_RETURN_IF_ERROR(MistakeContextForBlock(parts, pass.rows));
   }
-  DM_RETURN_IF_ERROR(Linear(parts, {.x = parts.scratch.fc_proj.get(),
-                                    .weight = parts.weights.fused_kv,
-                                    .bias = parts.weights.fused_kv_bias,
-                                    .y = fused,
-                                    .rows = pass.rows,
-                                    .n = fused_width,
-                                    .k = c.hidden_size}));
+  DM_RETURN_IF_ERROR(Linears(parts,
+                             {.x = parts.scratch.fc_proj.get(),
+                              .weight = parts.weights.fused_kv,
+                              .bias = parts.weights.fused_kv_bias,
+                              .y = fused,
+                              .y_stride = fused_width,
+                              .rows = pass.rows,
+                              .n = 2 * kv_dim,
+                              .k = c.hidden_size},
+                             {.count = Signed(layers),
+                              .weight = parts.weights.fused_kv_step,
+                              .bias = Signed(2 * kv_dim),
+                              .y = Signed(2 * kv_dim)}));
   if (parts.fast && 2 * layers <= StreamChainTraits::kMostHeadsAlone) {
     return FinishContextHeads(parts, pass, stage_taps, [&](const std::vector<StreamHeads>& heads) {
       return LaunchHeads(heads, parts.stream);

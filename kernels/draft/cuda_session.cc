@@ -207,8 +207,9 @@ Status Session::Launches(const BlockShape& shape, const ContextPass* pass, Stage
   ChainRunner runner(parts_, /*at_once=*/taps != nullptr);
   const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
   ChainRunner* const chain = chained ? &runner : nullptr;
-  DM_RETURN_IF_ERROR(BlockPath(parts_, shape, chain, taps).RunLayers());
-  Tail tail(parts_, shape, chain, taps);
+  BlockPath block(parts_, shape, chain, taps);
+  DM_RETURN_IF_ERROR(block.RunLayers());
+  Tail tail(parts_, shape, chain, taps, block.pending());
   DM_RETURN_IF_ERROR(tail.Run());
   margins_ = tail.margins();
   return OkStatus();

@@ -117,26 +117,32 @@ class DraftWeights::Builder {
     return made_->memory_.back().As<BFloat16>();
   }
 
-  // Room for the k and v projections of all layers together; Place fills it.
+  // Room for the q, k and v projections of all layers together; Place fills it.
   Status PlaceFused() {
     DeviceWeights& w = made_->weights_;
-    const std::uint64_t kv_dim = config_.kv_dim();
-    const std::uint64_t rows = config_.num_hidden_layers * 2 * kv_dim;
-    DM_ASSIGN_OR_RETURN(BFloat16* const fused, Allocate("fused_kv", rows * config_.hidden_size));
-    w.fused_kv = fused;
+    const std::uint64_t h = config_.hidden_size;
+    const std::uint64_t layers = config_.num_hidden_layers;
+    const std::uint64_t q_dim = config_.q_dim(), kv_dim = config_.kv_dim();
+    const std::uint64_t rows = q_dim + 2 * kv_dim;  // of a layer
+    DM_ASSIGN_OR_RETURN(BFloat16* const fused, Allocate("fused_qkv", layers * rows * h));
+    w.fused_kv = fused + q_dim * h;
+    w.fused_kv_step = static_cast<std::int64_t>(rows * h);
     BFloat16* bias = nullptr;
     if (config_.attention_bias) {
-      DM_ASSIGN_OR_RETURN(bias, Allocate("fused_kv_bias", rows));
+      DM_ASSIGN_OR_RETURN(bias, Allocate("fused_kv_bias", layers * 2 * kv_dim));
       w.fused_kv_bias = bias;
     }
-    for (std::uint64_t l = 0; l < config_.num_hidden_layers; ++l) {
+    for (std::uint64_t l = 0; l < layers; ++l) {
       const std::string attention = fmt::format("layers.{}.self_attn.", l);
       const auto view = [&](const char* name, std::uint64_t row) {
-        views_[attention + name + ".weight"] = fused + row * config_.hidden_size;
-        if (bias != nullptr) views_[attention + name + ".bias"] = bias + row;
+        views_[attention + name + ".weight"] = fused + (l * rows + row) * h;
       };
-      view("k_proj", 2 * l * kv_dim);
-      view("v_proj", (2 * l + 1) * kv_dim);
+      view("q_proj", 0);
+      view("k_proj", q_dim);
+      view("v_proj", q_dim + kv_dim);
+      if (bias == nullptr) continue;
+      views_[attention + "k_proj.bias"] = bias + 2 * l * kv_dim;
+      views_[attention + "v_proj.bias"] = bias + (2 * l + 1) * kv_dim;
     }
     return OkStatus();
   }
@@ -171,7 +177,7 @@ class DraftWeights::Builder {
   const WeightSource& source_;
   Allocator& allocator_;
   const cudaStream_t stream_;
-  std::map<std::string, BFloat16*> views_;         // into fused_kv
+  std::map<std::string, BFloat16*> views_;         // into fused_qkv and fused_kv_bias
   std::map<std::string, std::uint64_t> expected_;  // elements by name
   std::shared_ptr<DraftWeights> made_ = std::make_shared<DraftWeights>();
 };

@@ -4,10 +4,11 @@
 //   DM_ASSIGN_OR_RETURN(const auto weights, DraftWeights::Upload(config, host, allocator, stream));
 //   weights->get().layers[0].q_proj   // BF16 [q_dim, h], row-major
 //
-// One allocation for each tensor, tagged "weights/NAME" with the checkpoint's name; the k and v
-// projections of all layers lie together in "weights/fused_kv" [L * 2 * kv_dim, h] (K_0, V_0, K_1,
-// ...), which the layers' k_proj and v_proj are views of, and so are their biases. bytes() is exact:
-// two for each parameter, a tied LM head counted once.
+// One allocation for each tensor, tagged "weights/NAME" with the checkpoint's name; the q, k and v
+// projections of all layers lie together in "weights/fused_qkv" [L, q_dim + 2 * kv_dim, h] (Q_0, K_0, V_0,
+// Q_1, ...), which the layers' q_proj, k_proj and v_proj are views of: a block's rows take a layer's as one
+// matrix, the context's rows K and V of all layers. Biases of k and v lie in "weights/fused_kv_bias".
+// bytes() is exact: two for each parameter, a tied LM head counted once.
 #ifndef DRAFTMARK_KERNELS_DRAFT_DRAFT_WEIGHTS_H_
 #define DRAFTMARK_KERNELS_DRAFT_DRAFT_WEIGHTS_H_
 
@@ -65,7 +66,8 @@ struct DeviceConfidence {
 struct DeviceWeights {
   DeviceMatrix fc = nullptr, hidden_norm = nullptr, norm = nullptr;
   std::vector<DeviceLayer> layers;
-  DeviceMatrix fused_kv = nullptr;       // [L * 2 * kv_dim, h]
+  DeviceMatrix fused_kv = nullptr;       // of each layer [2 * kv_dim, h]
+  std::int64_t fused_kv_step = 0;        // elements from one layer's to the next
   DeviceMatrix fused_kv_bias = nullptr;  // [L * 2 * kv_dim], with attention_bias
   DeviceMatrix embed = nullptr, lm_head = nullptr, mask_embedding = nullptr;
   DeviceSelector selector;

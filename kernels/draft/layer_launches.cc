@@ -2,7 +2,6 @@
 
 #include "kernels/head_norm/head_norm.h"
 #include "kernels/kv_write/kv_write.h"
-#include "kernels/linear/linear.h"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rope/rope.h"
 
@@ -14,6 +13,7 @@ LinearArgs ArgsOf(const DraftParts& parts, const LinearStep& step) {
           .weight = step.weight,
           .bias = step.bias,
           .y = step.y,
+          .y_stride = Signed(step.y_stride),
           .multiplier = static_cast<float>(step.multiplier),
           .softcap = static_cast<float>(step.softcap),
           .rows = Signed(step.rows),
@@ -37,6 +37,10 @@ RmsNormArgs NormOf(const DraftParts& parts, const BFloat16* x, DeviceMatrix weig
 
 Status Linear(const DraftParts& parts, const LinearStep& step) {
   return LaunchLinear(ArgsOf(parts, step), parts.library, parts.stream);
+}
+
+Status Linears(const DraftParts& parts, const LinearStep& first, const LinearSteps& steps) {
+  return LaunchLinears(ArgsOf(parts, first), steps, parts.library, parts.stream);
 }
 
 Status LinearPair(const DraftParts& parts, const LinearStep& step, DeviceMatrix second_weight,

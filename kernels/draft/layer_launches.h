@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/draft/draft_parts.h"
+#include "kernels/linear/linear.h"
 #include "src/base/status.h"
 
 namespace draftmark::kernels {
@@ -15,7 +16,8 @@ struct LinearStep {
   const BFloat16* x = nullptr;  // [rows, k]
   DeviceMatrix weight = nullptr;
   DeviceMatrix bias = nullptr;
-  BFloat16* y = nullptr;  // [rows, n]
+  BFloat16* y = nullptr;       // [rows, n]
+  std::uint64_t y_stride = 0;  // elements from row to row of y; 0: n
   std::uint64_t rows = 0;
   std::uint64_t n = 0;
   std::uint64_t k = 0;
@@ -23,7 +25,9 @@ struct LinearStep {
   double softcap = 0;
 };
 Status Linear(const DraftParts& parts, const LinearStep& step);
-// And of the same input with another matrix: on the fast path in one launch, where that can be.
+// And of the same input with several matrices, in one launch where that can be.
+Status Linears(const DraftParts& parts, const LinearStep& first, const LinearSteps& steps);
+// With a second matrix: on the fast path in one launch, where that can be.
 Status LinearPair(const DraftParts& parts, const LinearStep& step, DeviceMatrix second_weight,
                   DeviceMatrix second_bias, BFloat16* second_y);
 

@@ -68,8 +68,8 @@ Status Tail::Logits() {
     DM_RETURN_IF_ERROR(ChainLogits());
   } else {
     // The normed rows move to the front: everything after this is [bands * width].
-    DM_RETURN_IF_ERROR(
-        Norm(p_, p_.scratch.stream_buf.get() + shape_.first * h, p_.weights.norm, rows, normed));
+    DM_RETURN_IF_ERROR(AddAndNorm(p_, p_.scratch.stream_buf.get() + shape_.first * h, pending_,
+                                  p_.weights.norm, rows, normed));
     DM_RETURN_IF_ERROR(Linear(p_, {.x = normed,
                                    .weight = p_.weights.lm_head,
                                    .y = logits,

@@ -18,9 +18,10 @@ namespace draftmark::kernels {
 // `taps` is given.
 class Tail {
  public:
-  // `chain`: that of the block path, if it had one.
-  Tail(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
-      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
+  // `chain`: that of the block path, if it had one; `pending`: what that left to be added to the stream.
+  Tail(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps,
+       const BFloat16* pending)
+      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps), pending_(pending) {}
 
   Status Run();
   // Best minus second-best score of each draft of each band; only with taps.
@@ -56,6 +57,7 @@ class Tail {
   const BlockShape shape_;
   ChainRunner* const chain_;
   StageTaps* const taps_;
+  const BFloat16* const pending_;
   std::vector<std::vector<double>> margins_;
 };
 

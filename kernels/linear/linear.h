@@ -29,6 +29,7 @@ struct LinearArgs {
   const BFloat16* weight = nullptr;  // [n, k]
   const BFloat16* bias = nullptr;    // [n]; may be null
   BFloat16* y = nullptr;             // [rows, n]
+  std::int64_t y_stride = 0;         // elements from row to row of y; 0: n
   float multiplier = 1;
   float softcap = 0;  // 0: none
   std::int64_t rows = 0;
@@ -44,8 +45,19 @@ bool NeedsEpilogue(const LinearArgs& args);
 // `library` may be null: the own kernel computes everything.
 Status LaunchLinear(const LinearArgs& args, CublasLt* library, cudaStream_t stream);
 
-// Two layers of the same input and sizes; in one launch where the library takes them so, which can be other
-// bits than by two. `first` without bias, softcap and multiplier goes in one.
+// Layers of the same input and sizes, from one's matrix, bias and result to the next so many elements (not
+// negative); in one launch where the library takes them so, which can be other bits than by several. Layers
+// without bias, softcap and multiplier go in one.
+struct LinearSteps {
+  std::int64_t count = 1;
+  std::int64_t weight = 0;
+  std::int64_t bias = 0;
+  std::int64_t y = 0;
+};
+Status LaunchLinears(const LinearArgs& first, const LinearSteps& steps, CublasLt* library,
+                     cudaStream_t stream);
+
+// Two of them, wherever they lie.
 Status LaunchLinearPair(const LinearArgs& first, const BFloat16* second_weight,
                         const BFloat16* second_bias, BFloat16* second_y, CublasLt* library,
                         cudaStream_t stream);

@@ -16,6 +16,7 @@ struct LinearEpilogue {
   float softcap = 0;
   BFloat16* y = nullptr;
   std::int64_t n = 0;
+  std::int64_t y_stride = 0;
 
   __device__ float Bent(float sum, std::int64_t output) const {
     float z = bias != nullptr ? sum + ToFloat(bias[output]) : sum;
@@ -26,10 +27,10 @@ struct LinearEpilogue {
     if (DM_DEVICE_FAULT(kStaleOutput) && row > 0 && output + 1 == n) return;
     // The mutant's head skips what the destructive top-16 of the propose before has marked.
     if (DM_DEVICE_FAULT(kLogitsLeftOverwritten) &&
-        y[row * n + output].bits == Round(kNoCandidate).bits) {
+        y[row * y_stride + output].bits == Round(kNoCandidate).bits) {
       return;
     }
-    y[row * n + output] = Round(Bent(sum, output));
+    y[row * y_stride + output] = Round(Bent(sum, output));
   }
 };
 
@@ -42,12 +43,13 @@ __global__ void LinearEpilogueKernel(const float* sums, LinearEpilogue epilogue,
   if (chunk >= chunks) return;
   const std::int64_t first = chunk * kChunk;
   const std::int64_t output = first % epilogue.n;
+  BFloat16* const y = epilogue.y + first / epilogue.n * epilogue.y_stride + output;
   const float4 low = *reinterpret_cast<const float4*>(sums + first);
   const float4 high = *reinterpret_cast<const float4*>(sums + first + 4);
   float values[kChunk] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) values[i] = epilogue.Bent(values[i], output + i);
-  StoreChunk<true>(epilogue.y + first, kChunk, values);
+  StoreChunk<true>(y, kChunk, values);
 }
 
 }  // namespace draftmark::kernels

@@ -40,6 +40,7 @@ TEST_F(HopperPathsTest, LengthsAroundCacheBlocksAndTiles) {
     for (const auto& lengths : std::vector<std::vector<std::int64_t>>{{1, 15, 16},
                                                                       {17, 63, 64},
                                                                       {65, 79, 80},
+                                                                      {127, 128, 129},
                                                                       {81, 1119, 1120},
                                                                       {1121, 2064, 5000},
                                                                       {16},
@@ -58,6 +59,22 @@ TEST_F(HopperPathsTest, LengthsAroundCacheBlocksAndTiles) {
 
 // 1, 2, 4, 5, 7 and 9 heads of a KV head; up to three query tiles; clusters of every size; one part to 8.
 TEST_F(HopperPathsTest, Shapes) { ExpectSameForShapes(); }
+
+// A dozen and more tiles for each warpgroup of a block, which come from memory one now and one then: none
+// may be taken for another.
+TEST_F(HopperPathsTest, LongBandsFromColdMemory) {
+  const DeviceBuffer beyond_l2 = Bytes(std::uint64_t{128} << 20);
+  for (const std::int64_t d : {64, 128}) {
+    Prepare({.rows = 16, .heads = 32, .kv = 8, .d = d}, std::vector<std::int64_t>(8, 2064));
+    ExpectSame({});
+    const std::vector<BFloat16> before = Run(Args({}));
+    for (int run = 0; run < 50; ++run) {
+      ASSERT_EQ(cudaMemsetAsync(beyond_l2.address().value, run, beyond_l2.bytes(), stream()),
+                cudaSuccess);
+      ASSERT_EQ(Run(Args({})), before) << "d " << d << ", run " << run;
+    }
+  }
+}
 
 // Clusters that take several items after each other, some without keys.
 TEST_F(HopperPathsTest, ABandHasTheSameBitsWhereverItStands) {

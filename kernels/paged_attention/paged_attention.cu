@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/device/arguments.h"
 #include "kernels/device/bulk_copy.cuh"
@@ -80,21 +81,29 @@ std::int64_t TilesOf(const PagedAttentionArgs& args) {
 // With fewer SMs a cluster may not find room.
 bool HopperFits(const PagedAttentionArgs& args) {
   return !args.generic && (args.d == 64 || args.d == 128) &&
-         CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}) &&
+         CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}) && PoolsFitOneMap(args) &&
          DeviceArch() == Hopper::kMinimumArch &&
          DeviceAttribute(cudaDevAttrMultiProcessorCount) >= Hopper::kMinimumSms &&
          IsBuiltFor(HopperAttentionKernel<64, false>, Hopper::kThreads);
 }
 
-// The pool as [columns of 64][slots][64]; nobody says how many slots there are.
-Status MakeCacheMap(const BFloat16* pool, std::int64_t width, std::int64_t column_blocks,
-                    CUtensorMap& map) {
-  constexpr std::int64_t kColumns = 64;
-  return MakeTensorMap(pool,
-                       {.sizes = {kColumns, kMostKeys, 1, width / kColumns},
-                        .strides = {width, width, kColumns},
-                        .box = {kColumns, Traits::kBlockRows, 1, column_blocks}},
-                       map);
+// Both pools as [eight slots each][columns of 64][keys, values][8][64], a box for a KV head's part of a
+// cache block; nobody says how many slots there are.
+Status MakeCacheMap(const PagedAttentionArgs& args, CUtensorMap& map) {
+  constexpr std::int64_t kColumns = 64, kEight = 8;
+  const std::int64_t width = args.kv * args.d;
+  const BFloat16* const first = std::min(args.k_pool, args.v_pool);
+  return MakeTensorMap(
+      first,
+      {.rank = 5,
+       .sizes = {kColumns, kEight, 2, width / kColumns, kMostKeys / kEight},
+       .strides = {width, std::max(args.k_pool, args.v_pool) - first, kColumns, kEight * width},
+       .box = {kColumns, kEight, 2, args.d / kColumns, Traits::kBlockRows / kEight}},
+      map);
+}
+
+unsigned ClustersOf(const HopperLaunch& launch) {
+  return std::min(launch.items, static_cast<unsigned>(Hopper::ClustersAtATime(launch.cluster)));
 }
 
 template <int kHeadDim, bool kPositions>
@@ -103,20 +112,18 @@ Status LaunchClusters(const PagedAttentionArgs& args, const HopperLaunch& launch
   constexpr auto kKernel = HopperAttentionKernel<kHeadDim, kPositions>;
   constexpr int kSharedBytes = sizeof(HopperMemory<kHeadDim>);
   static_assert(kSharedBytes <= 227 * 1024);
-  CUtensorMap keys, values;
-  DM_RETURN_IF_ERROR(MakeCacheMap(args.k_pool, args.kv * kHeadDim, 1, keys));
-  DM_RETURN_IF_ERROR(MakeCacheMap(args.v_pool, args.kv * kHeadDim, kHeadDim / 64, values));
+  CUtensorMap map;
+  DM_RETURN_IF_ERROR(MakeCacheMap(args, map));
   DM_RETURN_IF_ERROR(CudaStatus(
       cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
       "paged_attention: cudaFuncSetAttribute"));
   DM_RETURN_IF_ERROR(
       CudaStatus(cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                  "paged_attention: cudaFuncSetAttribute"));
-  const unsigned clusters =
-      std::min(launch.items, static_cast<unsigned>(Hopper::ClustersAtATime(launch.cluster)));
+  const unsigned clusters = ClustersOf(launch);
   return LaunchDependentClusters("paged_attention, clusters", kKernel,
                                  dim3(clusters * launch.cluster), dim3(Hopper::kThreads),
-                                 kSharedBytes, launch.cluster, stream, args, launch, keys, values);
+                                 kSharedBytes, launch.cluster, stream, args, launch, map);
 }
 
 Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cudaStream_t stream) {
@@ -131,10 +138,12 @@ Status LaunchHopper(const PagedAttentionArgs& args, AttentionLaunch common, cuda
                          .query_tiles = static_cast<unsigned>(tiles / args.kv),
                          .parts = static_cast<unsigned>(parts),
                          .cluster = static_cast<unsigned>(Hopper::Cluster(items)),
+                         .values_first = args.v_pool < args.k_pool,
                          .results = static_cast<int>(std::min<std::int64_t>(
                              args.rows * (args.heads / args.kv), Traits::kQueries))};
   launch.dealt = static_cast<int>(CeilDiv(launch.results, launch.cluster));
   launch.owners = static_cast<unsigned>(CeilDiv(launch.results, launch.dealt));
+  launch.one_round = ClustersOf(launch) == launch.items;
   const bool positions = UsesPositions(args);
   DM_RETURN_IF_ERROR(args.d == 64 ? (positions ? LaunchClusters<64, true>(args, launch, stream)
                                                : LaunchClusters<64, false>(args, launch, stream))
@@ -172,6 +181,13 @@ Status CheckPagedAttention(const PagedAttentionArgs& args) {
       .Workspace(args.workspace, args.workspace_bytes,
                  Traits::WorkspaceBytes(args.bands, args.rows, args.heads, args.kv, args.d))
       .status();
+}
+
+bool PoolsFitOneMap(const PagedAttentionArgs& args) {
+  const auto k = reinterpret_cast<std::uintptr_t>(args.k_pool);
+  const auto v = reinterpret_cast<std::uintptr_t>(args.v_pool);
+  const std::uintptr_t apart = k > v ? k - v : v - k;
+  return apart > 0 && apart <= static_cast<std::uintptr_t>(kMostMapStrideBytes);
 }
 
 Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream) {

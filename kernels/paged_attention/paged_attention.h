@@ -18,8 +18,8 @@
 //
 // The kernel reads the records when it starts, so a replay sees new values. The launch's shape does
 // not depend on kv_len. It may begin before the kernel in front of it has ended, and waits for it
-// before it writes, or reads anything but records: those must have been complete when that one was
-// launched (kernels/device/dependent_launch.cuh).
+// before it writes, or reads anything but records and tables: those must have been complete when that one
+// was launched (kernels/device/dependent_launch.cuh).
 //
 // A band has the same bits in every run, alone and among others. Whole Hopper GPUs have kernels of their
 // own for d 64 and 128 (PagedAttentionTraits::Hopper), with bits of their own: the same in every run, and
@@ -71,6 +71,9 @@ struct PagedAttentionArgs {
 
 // Whether the arguments can be, for others who attend by the same rules.
 Status CheckPagedAttention(const PagedAttentionArgs& args);
+
+// Whether one tensor map can hold keys and values.
+bool PoolsFitOneMap(const PagedAttentionArgs& args);
 
 Status LaunchPagedAttention(const PagedAttentionArgs& args, cudaStream_t stream);
 

@@ -76,13 +76,13 @@ struct PagedAttentionTraits {
     static constexpr int kCopiers = 2;   // warps that copy keys and values
     static constexpr int kHelpers = 64;  // threads that load queries and put results together
     static constexpr int kThreads = kGroups * kGroupThreads + kCopiers * 32 + kHelpers;
-    // Cache blocks of a tile. At 2064 keys the warpgroups of a cluster have one or two tiles.
-    static constexpr int kUnits = 5;
+    // Cache blocks of a tile. At 2064 keys the warpgroups of a cluster have two tiles each.
+    static constexpr int kUnits = 4;
     static constexpr int kKeys = kUnits * kBlockRows;
     static constexpr int kMostCluster = 9;
     static constexpr int kClusters = 8;  // of that size, at a time
     template <int kHeadDim>
-    static constexpr int kStages = kHeadDim == 128 ? 3 : 6;
+    static constexpr int kStages = kHeadDim == 128 ? 4 : 8;
     // Floats of a result in shared memory: its sums, maximum, denominator, and what puts eight rows
     // at the same column into different banks.
     template <int kHeadDim>

@@ -13,38 +13,40 @@
 
 namespace draftmark::kernels {
 
-// Copies tiles: by two warps, as every copy takes its time to be asked for. Each takes one half of the
-// columns of keys (every other cache block where there are but 64), and the values of every other cache
-// block; and warp 0 the keys' positions, if those count. Only cache blocks of the share are touched:
-// table entries behind it may be anything.
+// Copies tiles: by two warps, as every copy takes its time to be asked for. Each takes every other cache
+// block, keys and values at once; and warp 0 the keys' positions, if those count. Only cache blocks of the
+// share are touched: table entries behind it may be anything.
 template <int kHeadDim, bool kPositions>
 class TileCopier {
  public:
-  __device__ __forceinline__ TileCopier(const PagedAttentionArgs& args, const void* key_map,
-                                        const void* value_map, int warp,
+  __device__ __forceinline__ TileCopier(const PagedAttentionArgs& args, const void* map, int warp,
                                         HopperMemory<kHeadDim>& memory)
-      : args_(args), key_map_(key_map), value_map_(value_map), warp_(warp), memory_(memory) {}
+      : args_(args), map_(map), warp_(warp), memory_(memory) {}
 
-  __device__ __forceinline__ void Run(WorkList<kPositions>& list) {
-    // Entries of the table that the lanes hold, whole tiles
-    constexpr int kHeld = kWarp / kUnits * kUnits;
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    unsigned tile = 0;
-    AttentionWork work;
-    while (list.Next(work)) {
-      const std::uint32_t* const table =
-          args_.block_tables + work.band * args_.table + work.first_unit + lane;
-      std::uint32_t ahead = lane < min(work.units, kHeld) ? table[0] : 0;
+  // The first entries of the table for the first item, if there is one.
+  __device__ __forceinline__ void LookAhead(bool more, const AttentionWork& work) {
+    if (more && Lane() < min(work.units, kHeld)) ahead_ = TableOf(work)[0];
+  }
+  __device__ __forceinline__ void Run(WorkList<kPositions>& list, bool more, AttentionWork work) {
+    unsigned tiles[2] = {};  // of each warpgroup
+    for (; more; more = list.Next(work), LookAhead(more, work)) {
+      const std::uint32_t* const table = TableOf(work);
       for (int base = 0; base < work.units; base += kHeld) {
-        const std::uint32_t held = ahead;
-        if (lane < min(work.units - base - kHeld, kHeld)) ahead = table[base + kHeld];
-        for (int first = 0; first < min(work.units - base, kHeld); first += kUnits, ++tile) {
+        const std::uint32_t held = ahead_;
+        if (Lane() < min(work.units - base - kHeld, kHeld)) ahead_ = table[base + kHeld];
+        for (int first = 0; first < min(work.units - base, kHeld); first += kUnits) {
           int slots[kUnits];
 #pragma unroll
           for (int unit = 0; unit < kUnits; ++unit) {
             slots[unit] = static_cast<int>(__shfl_sync(kAllLanes, held, first + unit)) * kUnit;
           }
-          Copy(work.kv_head, slots, min(work.units - base - first, kUnits), tile);
+          const int group = (base + first) / kUnits % 2;
+          const int units = min(work.units - base - first, kUnits);
+          if (group == 0) {
+            Copy(work.kv_head, slots, units, group, tiles[0]++);
+          } else {
+            Copy(work.kv_head, slots, units, group, tiles[1]++);
+          }
         }
       }
     }
@@ -54,57 +56,47 @@ class TileCopier {
   using Memory = HopperMemory<kHeadDim>;
   static constexpr int kUnits = PagedAttentionTraits::Hopper::kUnits;
   static constexpr int kUnit = PagedAttentionTraits::kBlockRows;
-  static constexpr int kHalves = kHeadDim / 64;
+  static constexpr int kHeld = kWarp / kUnits * kUnits;  // entries that the lanes hold, whole tiles
 
+  __device__ __forceinline__ static int Lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+  // This lane's entries.
+  __device__ __forceinline__ const std::uint32_t* TableOf(const AttentionWork& work) const {
+    return args_.block_tables + work.band * args_.table + work.first_unit + Lane();
+  }
   // How many of `units` cache blocks are those of this warp, every other one.
   __device__ __forceinline__ int Own(int units) const { return (units + 1 - warp_) / 2; }
 
-  __device__ __forceinline__ static void ArriveWith(std::uint64_t* barrier, int bytes) {
-    if (bytes > 0) {
-      ArriveExpecting(barrier, static_cast<unsigned>(bytes));
-    } else {
-      Arrive(barrier);
-    }
-  }
-
+  // The `tile`th of the warpgroup. The one before it has come by then: with more on the way the first
+  // would come late, and the memory be no faster.
   __device__ __forceinline__ void Copy(int kv_head, const int (&slots)[kUnits], int units,
-                                       unsigned tile) {
-    const unsigned stage = tile % Memory::kStages;
-    const unsigned parity = (tile / Memory::kStages & 1) ^ 1;
-    std::uint64_t* const keys_full = &memory_.keys_full[stage];
-    std::uint64_t* const values_full = &memory_.values_full[stage];
-    const int column_block = kv_head * kHalves;
-    WaitFor(&memory_.keys_empty[stage], parity);
+                                       int group, unsigned tile) {
+    using Place = TilePlace<Memory::kStagesOfGroup>;
+    const auto [stage, parity] = Place(group, tile);
+    std::uint64_t* const full = &memory_.full[stage];
+    if (tile > 0) {
+      const Place before(group, tile - 1);
+      WaitFor(&memory_.full[before.stage], before.parity);
+    }
+    WaitFor(&memory_.empty[stage], parity ^ 1);
     if constexpr (kPositions) {
       if (warp_ == 0) CopyPositions(slots, units, memory_.positions[stage]);
     }
-    if (Elected()) {
-      const int half = kHalves == 2 ? warp_ : 0;
-      unsigned char* const to = memory_.keys[stage] + half * Memory::kHalfBytes;
-      const int copies = kHalves == 2 ? units : Own(units);
-      ArriveWith(keys_full, copies * kUnit * 128);
-#pragma unroll
-      for (int unit = 0; unit < kUnits; ++unit) {
-        if (unit < units && (kHalves == 2 || unit % 2 == warp_)) {
-          CopySharedTensor(to + unit * kUnit * 128, key_map_, slots[unit], column_block + half,
-                           keys_full);
-        }
-      }
+    if (!Elected()) return;
+    if (const int own = Own(units); own > 0) {
+      ArriveExpecting(full, static_cast<unsigned>(own * Memory::kUnitBytes));
+    } else {
+      Arrive(full);
     }
-    WaitFor(&memory_.values_empty[stage], parity);
-    if (Elected()) {
-      ArriveWith(values_full, Own(units) * Memory::kUnitBytes);
 #pragma unroll
-      for (int unit = 0; unit < kUnits; ++unit) {
-        if (unit < units && unit % 2 == warp_) {
-          CopySharedTensor(memory_.values[stage] + unit * Memory::kUnitBytes, value_map_,
-                           slots[unit], column_block, values_full);
-        }
+    for (int unit = 0; unit < kUnits; ++unit) {
+      if (unit < units && unit % 2 == warp_) {
+        CopyBox(memory_.tiles[stage] + unit * Memory::kUnitBytes, map_, 0, 0,
+                kv_head * (kHeadDim / 64), slots[unit] / 8, full);
       }
     }
   }
 
-  // Before this warp's arrival with the keys.
+  // Before this warp's arrival.
   __device__ __forceinline__ void CopyPositions(const int (&slots)[kUnits], int units,
                                                 std::int32_t* positions) const {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -121,10 +113,10 @@ class TileCopier {
   }
 
   const PagedAttentionArgs& args_;
-  const void* key_map_;
-  const void* value_map_;
+  const void* map_;
   int warp_;
   Memory& memory_;
+  std::uint32_t ahead_ = 0;
 };
 
 // A helper's part of 64 queries; zeros behind the last one.

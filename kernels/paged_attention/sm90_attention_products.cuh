@@ -8,19 +8,19 @@
 
 namespace draftmark::kernels {
 
-// sums += A B^T, or sums = A B^T if not `add`: A 64 queries, B 80 keys in shared memory, both [.., 16].
-__device__ __forceinline__ void MultiplyKeys(float (&sums)[10][4], std::uint64_t a, std::uint64_t b,
+// sums += A B^T, or sums = A B^T if not `add`: A 64 queries, B 64 keys in shared memory, both [.., 16].
+__device__ __forceinline__ void MultiplyKeys(float (&sums)[8][4], std::uint64_t a, std::uint64_t b,
                                              bool add) {
 #if DM_WARPGROUP
   asm volatile(
       "{\n"
       ".reg .pred add;\n"
-      "setp.ne.b32 add, %42, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 "
+      "setp.ne.b32 add, %34, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
       "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
-      "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, "
-      "%40, %41, add, 1, 1, 0, 0;\n"
+      "%30, %31}, "
+      "%32, %33, add, 1, 1, 0, 0;\n"
       "}\n"
       : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]),
         "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]),
@@ -28,8 +28,7 @@ __device__ __forceinline__ void MultiplyKeys(float (&sums)[10][4], std::uint64_t
         "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]),
         "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]),
         "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]),
-        "+f"(sums[7][2]), "+f"(sums[7][3]), "+f"(sums[8][0]), "+f"(sums[8][1]), "+f"(sums[8][2]),
-        "+f"(sums[8][3]), "+f"(sums[9][0]), "+f"(sums[9][1]), "+f"(sums[9][2]), "+f"(sums[9][3])
+        "+f"(sums[7][2]), "+f"(sums[7][3])
       : "l"(a), "l"(b), "r"(static_cast<int>(add))
       : "memory");
 #endif

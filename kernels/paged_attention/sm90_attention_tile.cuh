@@ -16,45 +16,39 @@
 
 namespace draftmark::kernels {
 
-// The values' part of a tile that the share does not hold (rows before `begin` or from `end` on) becomes
+// The part of a tile's values that the share does not hold (rows before `begin` or from `end` on) becomes
 // zero: a probability of 0 must not meet what may be NaN. By all threads of a warpgroup.
 template <int kHeadDim>
 __device__ __forceinline__ void ZeroRows(unsigned char* values, int begin, int end) {
   using Hopper = PagedAttentionTraits::Hopper;
+  using Memory = HopperMemory<kHeadDim>;
   constexpr int kPieces = kHeadDim / 8;  // of 16 bytes, of a row
-  constexpr int kUnit = PagedAttentionTraits::kBlockRows;
   const int thread = static_cast<int>(threadIdx.x) % Hopper::kGroupThreads;
   for (int i = thread; i < Hopper::kKeys * kPieces; i += Hopper::kGroupThreads) {
     const int row = i / kPieces;
     const int piece = i % kPieces;
     if (row >= begin && row < end) continue;
     // The swizzle stays within a row.
-    *reinterpret_cast<uint4*>(values + row / kUnit * HopperMemory<kHeadDim>::kUnitBytes +
-                              piece / 8 * (kUnit * 128) + row % kUnit * 128 + piece % 8 * 16) =
+    *reinterpret_cast<uint4*>(values + row / 8 * Memory::kEightBytes +
+                              piece / 8 * Memory::kHalfBytes + row % 8 * 128 + piece % 8 * 16) =
         make_uint4(0, 0, 0, 0);
   }
   FenceShared();
   SyncThreads(2 + static_cast<int>(threadIdx.x) / Hopper::kGroupThreads, Hopper::kGroupThreads);
 }
 
-// A tile of the work's keys.
-struct AttentionTile {
-  int first_key = 0;
-  unsigned stage = 0;
-  unsigned parity = 0;
-};
-
 template <int kHeadDim>
 struct GroupQueries : QueryGroup<kHeadDim, PagedAttentionTraits::Hopper::kKeys> {
   using Hopper = PagedAttentionTraits::Hopper;
   using Memory = HopperMemory<kHeadDim>;
   using typename QueryGroup<kHeadDim, Hopper::kKeys>::Scores;
+  using Place = TilePlace<Memory::kStagesOfGroup>;
 
-  __device__ __forceinline__ static void MultiplyQueries(const Memory& memory, unsigned stage,
+  __device__ __forceinline__ static void MultiplyQueries(const Memory& memory,
+                                                         const unsigned char* tile_keys,
                                                          Scores& scores) {
-    constexpr unsigned kPattern = 1024;
-    const std::uint64_t queries = Describe(SharedAddress(memory.queries), kPattern);
-    const std::uint64_t keys = Describe(SharedAddress(memory.keys[stage]), kPattern);
+    const std::uint64_t queries = Describe(SharedAddress(memory.queries), 1024);
+    const std::uint64_t keys = Describe(SharedAddress(tile_keys), Memory::kEightBytes);
     WarpgroupArrive();
 #pragma unroll
     for (int depth = 0; depth < kHeadDim / 16; ++depth) {
@@ -68,23 +62,22 @@ struct GroupQueries : QueryGroup<kHeadDim, PagedAttentionTraits::Hopper::kKeys> 
   }
 
   template <bool kPositions>
-  __device__ __forceinline__ void Attend(const PagedAttentionArgs& args, float scale,
-                                         const AttentionWork& work, const AttentionTile& tile,
-                                         Memory& memory) {
+  __device__ __forceinline__ void Attend(const PagedAttentionArgs& args, const HopperLaunch& launch,
+                                         const AttentionWork& work, int first_key,
+                                         const Place& tile, Memory& memory) {
     constexpr int kUnits = Hopper::kUnits;
     const bool leader = threadIdx.x % kWarp == 0;
     Scores scores;
-    WaitFor(&memory.keys_full[tile.stage], tile.parity);
-    MultiplyQueries(memory, tile.stage, scores);
+    unsigned char* const keys =
+        memory.tiles[tile.stage] + (launch.values_first ? Memory::kPieceBytes : 0);
+    WaitFor(&memory.full[tile.stage], tile.parity);
+    MultiplyQueries(memory, keys, scores);
     const std::int32_t* const positions =
         memory.positions[tile.stage] + static_cast<int>(threadIdx.x) % 4 * 2;
     this->template Mask<kPositions>(
         args, work, [&](int keys) { return *reinterpret_cast<const int2*>(positions + keys * 8); },
-        tile.first_key, scores);
-    __syncwarp();  // positions are read
-    if (leader) Arrive(&memory.keys_empty[tile.stage]);
-
-    this->Softmax(scale, scores);
+        first_key, scores);
+    this->Softmax(launch.common.scale, scores);
     // The fragment of the scores is the one that the product takes.
     std::uint32_t high[kUnits][4], low[kUnits][4];
 #pragma unroll
@@ -96,14 +89,13 @@ struct GroupQueries : QueryGroup<kHeadDim, PagedAttentionTraits::Hopper::kKeys> 
       }
     }
 
-    WaitFor(&memory.values_full[tile.stage], tile.parity);
-    unsigned char* const values = memory.values[tile.stage];
-    const int begin = work.begin - tile.first_key;
-    const int end = work.end - tile.first_key;
+    unsigned char* const values =
+        memory.tiles[tile.stage] + (launch.values_first ? 0 : Memory::kPieceBytes);
+    const int begin = work.begin - first_key;
+    const int end = work.end - first_key;
     if (begin > 0 || end < Hopper::kKeys) ZeroRows<kHeadDim>(values, begin, end);
-    constexpr unsigned kPattern = 1024;
     const std::uint64_t described =
-        Describe(SharedAddress(values), kPattern, PagedAttentionTraits::kBlockRows * 128);
+        Describe(SharedAddress(values), Memory::kEightBytes, Memory::kHalfBytes);
     WarpgroupArrive();
 #pragma unroll
     for (int unit = 0; unit < kUnits; ++unit) {
@@ -113,7 +105,8 @@ struct GroupQueries : QueryGroup<kHeadDim, PagedAttentionTraits::Hopper::kKeys> 
     WarpgroupCommit();
     WarpgroupWait<0>();
     Settle(this->sums);
-    if (leader) Arrive(&memory.values_empty[tile.stage]);
+    __syncwarp();  // positions are read
+    if (leader) Arrive(&memory.empty[tile.stage]);
   }
 };
 

@@ -31,7 +31,9 @@ struct HopperLaunch {
   unsigned items = 0;        // bands * KV heads * query tiles * parts
   unsigned query_tiles = 1;  // of a KV head
   unsigned parts = 1;
-  unsigned cluster = 1;  // blocks
+  unsigned cluster = 1;       // blocks
+  bool one_round = false;     // no cluster takes more than one item
+  bool values_first = false;  // their pool lies in front of that of the keys
   // Results of a query tile (those of the fullest) are dealt out to `owners` of the blocks.
   int results = 0;
   int dealt = 0;  // to each; fewer to the last
@@ -145,24 +147,40 @@ class WorkList {
   std::uint32_t q_rope_pos_ = 0;
 };
 
-// Tiles of keys and values go through rings of stages, each with a barrier that says that it is full
-// and one that says that it is empty. Rows of 64 elements in the 128-byte swizzle; keys lie as
-// [d / 64][80][64], values as [5][d / 64][16][64].
+// Each warpgroup's tiles of keys and values go through a ring of stages of its own, each with a barrier that
+// says that it is full and one that says that it is empty. In a common ring one could wait for a tile whose
+// stage another's tile has still to pass through, and take that one's absence for its own arrival.
+//
+// A tile lies as [8][d / 64][keys, values][8][64] (values first if their pool lies in front) in the 128-byte
+// swizzle: what one copy brings of a cache block is in one piece, and groups of eight keys are at the same
+// distance from each other in all of the tile.
+// Where a warpgroup's tile lies, counted over all items: the stage, and the parity of its barriers' phase.
+template <int kStagesOfGroup>
+struct TilePlace {
+  unsigned stage;
+  unsigned parity;
+  __device__ __forceinline__ TilePlace(int group, unsigned tile)
+      : stage(static_cast<unsigned>(group) * kStagesOfGroup + tile % kStagesOfGroup),
+        parity(tile / kStagesOfGroup & 1) {}
+};
+
 template <int kHeadDim>
 struct alignas(1024) HopperMemory {
   using Hopper = PagedAttentionTraits::Hopper;
   static constexpr int kStages = Hopper::kStages<kHeadDim>;
   static constexpr int kPitch = Hopper::kPitch<kHeadDim>;
-  static constexpr int kTileBytes = Hopper::kKeys * kHeadDim * 2;
-  static constexpr int kUnitBytes = PagedAttentionTraits::kBlockRows * kHeadDim * 2;
-  static constexpr int kHalfBytes = Hopper::kKeys * 128;  // 64 columns of a tile of keys
+  static constexpr int kPieceBytes = 8 * 128;  // 64 columns of eight keys, or of their values
+  static constexpr int kHalfBytes = 2 * kPieceBytes;              // from 64 columns to the next
+  static constexpr int kEightBytes = kHeadDim / 64 * kHalfBytes;  // from eight keys to the next
+  static constexpr int kUnitBytes = PagedAttentionTraits::kBlockRows / 8 * kEightBytes;
+  static constexpr int kTileBytes = Hopper::kUnits * kUnitBytes;
+  static constexpr int kStagesOfGroup = kStages / Hopper::kGroups;
+  static_assert(kStages % Hopper::kGroups == 0);
   static constexpr int kQueryHalfBytes = PagedAttentionTraits::kQueries * 128;
   static constexpr int kDealtRows = std::max(
       {Hopper::DealtRows(Hopper::kMostCluster), Hopper::DealtRows(4), Hopper::DealtRows(2)});
-  static_assert(kTileBytes % 1024 == 0 && kHalfBytes % 1024 == 0);
 
-  unsigned char keys[kStages][kTileBytes];
-  unsigned char values[kStages][kTileBytes];
+  unsigned char tiles[kStages][kTileBytes];
   unsigned char queries[PagedAttentionTraits::kQueries * kHeadDim * 2];
   // Results: this block's of all queries; and of the queries dealt to it, those of each block.
   alignas(16) float own[PagedAttentionTraits::kQueries * kPitch];
@@ -173,10 +191,8 @@ struct alignas(1024) HopperMemory {
 
   AttentionWork work;  // of the queries
 
-  std::uint64_t keys_full[kStages];
-  std::uint64_t keys_empty[kStages];
-  std::uint64_t values_full[kStages];
-  std::uint64_t values_empty[kStages];
+  std::uint64_t full[kStages];
+  std::uint64_t empty[kStages];
   std::uint64_t queries_full;  // with their work
   std::uint64_t queries_empty;
   std::uint64_t received_full;   // results of all blocks are here
@@ -186,11 +202,8 @@ struct alignas(1024) HopperMemory {
   __device__ __forceinline__ void InitBarriers(unsigned owners) {
     constexpr int kGroupWarps = Hopper::kGroupThreads / 32;
     for (int stage = 0; stage < kStages; ++stage) {
-      InitBarrier(&keys_full[stage], Hopper::kCopiers);
-      InitBarrier(&values_full[stage], Hopper::kCopiers);
-      // A tile belongs to one warpgroup.
-      InitBarrier(&keys_empty[stage], kGroupWarps);
-      InitBarrier(&values_empty[stage], kGroupWarps);
+      InitBarrier(&full[stage], Hopper::kCopiers);
+      InitBarrier(&empty[stage], kGroupWarps);  // a tile belongs to one warpgroup
     }
     InitBarrier(&queries_full, Hopper::kHelpers);
     InitBarrier(&queries_empty, Hopper::kGroups * kGroupWarps);

@@ -112,8 +112,8 @@ struct ResultColumns {
   }
 };
 
-// Where the results of some queries go: `first`, first + 2, ...
-template <int kQueries>
+// Where the results of some queries go: `first`, first + kApart, ...
+template <int kQueries, int kApart>
 struct ResultPlaces {
   std::int64_t result[kQueries];
   float sink[kQueries];  // in powers of two; -inf for none
@@ -132,7 +132,7 @@ struct ResultPlaces {
       result[i] = (work.band * args.rows + row) * heads + of_all;
       sink[i] = sinks ? ToFloat(args.sinks[of_all]) * kLog2E : -INFINITY;
 #pragma unroll
-      for (int step = 0; step < 2; ++step) {
+      for (int step = 0; step < kApart; ++step) {
         if (++head == group) {
           head = 0;
           ++row;
@@ -144,17 +144,17 @@ struct ResultPlaces {
 
 // Puts some queries' results together, those of all blocks of the cluster: by one warp, all queries at
 // the same time, as one's steps wait for each other. `count` of them are to be written. `results`: of
-// the first query and block; queries are two rows apart, blocks `block_step` floats.
-template <int kHeadDim, int kQueries>
+// the first query and block; queries are kApart rows apart, blocks `block_step` floats.
+template <int kHeadDim, int kQueries, int kApart>
 __device__ __forceinline__ void AddBlocks(const PagedAttentionArgs& args,
                                           const HopperLaunch& launch, int part,
-                                          const ResultPlaces<kQueries>& places, int count,
+                                          const ResultPlaces<kQueries, kApart>& places, int count,
                                           const float* results, int block_step) {
   constexpr int kPitch = HopperMemory<kHeadDim>::kPitch;
   constexpr int kWidth = kHeadDim / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const auto cluster = static_cast<int>(launch.cluster);
-  const auto row = [&](int i) { return results + min(i, count - 1) * 2 * kPitch; };
+  const auto row = [&](int i) { return results + min(i, count - 1) * kApart * kPitch; };
   float2 stats[kQueries];
 #pragma unroll
   for (int i = 0; i < kQueries; ++i) {
@@ -199,30 +199,41 @@ __device__ __forceinline__ void AddBlocks(const PagedAttentionArgs& args,
   }
 }
 
-// By the helpers: waits for the round's results of the queries that were dealt to this block, puts them
-// together, and tells all blocks that they may send the next ones. Blocks that own none stay away.
-template <int kHeadDim>
+// By kWarps warps, of which this is the `warp`th, in turns: waits for the round's results of the queries that
+// were dealt to this block and puts them together, so many at a time.
+template <int kHeadDim, int kWarps, int kAtATime>
 __device__ __forceinline__ void TakeResults(const PagedAttentionArgs& args,
                                             const HopperLaunch& launch, const AttentionWork& work,
-                                            int rank, unsigned round, int helper,
+                                            int rank, unsigned round, int warp,
                                             HopperMemory<kHeadDim>& memory) {
-  using Hopper = PagedAttentionTraits::Hopper;
-  constexpr int kPitch = Hopper::kPitch<kHeadDim>;
+  constexpr int kPitch = HopperMemory<kHeadDim>::kPitch;
   const int rows = DealtTo(launch, rank);
-  if (rows == 0) return;
-  static_assert(Hopper::kHelpers == 2 * kWarp, "two warps take turns with rows");
-  constexpr int kAtATime = 3;
+  if (rows == 0) return;  // nobody sends any
   const int first = work.first_query + rank * launch.dealt;
   const int last = min(rows, work.last_query + 1 - first);  // row behind the last query
-  int row = helper / kWarp;
-  ResultPlaces<kAtATime> places;
+  int row = warp;
+  ResultPlaces<kAtATime, kWarps> places;
   places.Find(args, launch, work, first + row);
   WaitFor(&memory.received_full, round & 1);
-  for (; row < last; row += 2 * kAtATime) {
-    AddBlocks<kHeadDim, kAtATime>(args, launch, work.part, places, (last - row + 1) / 2,
-                                  memory.received + row * kPitch, rows * kPitch);
-    places.Find(args, launch, work, first + row + 2 * kAtATime);
+  for (; row < last; row += kWarps * kAtATime) {
+    AddBlocks<kHeadDim, kAtATime, kWarps>(args, launch, work.part, places,
+                                          (last - row + kWarps - 1) / kWarps,
+                                          memory.received + row * kPitch, rows * kPitch);
+    places.Find(args, launch, work, first + row + kWarps * kAtATime);
   }
+}
+
+// The helpers' way, while the next item is multiplied: and tells all blocks that they may send the next
+// results. Blocks that own none stay away.
+template <int kHeadDim>
+__device__ __forceinline__ void TakeRound(const PagedAttentionArgs& args,
+                                          const HopperLaunch& launch, const AttentionWork& work,
+                                          int rank, unsigned round, int helper,
+                                          HopperMemory<kHeadDim>& memory) {
+  using Hopper = PagedAttentionTraits::Hopper;
+  if (DealtTo(launch, rank) == 0) return;
+  TakeResults<kHeadDim, Hopper::kHelpers / kWarp, 3>(args, launch, work, rank, round,
+                                                     helper / kWarp, memory);
   SyncThreads(4, Hopper::kHelpers);
   if (helper < static_cast<int>(launch.cluster))
     ArriveInBlock(AddressInBlock(&memory.results_passed, helper));

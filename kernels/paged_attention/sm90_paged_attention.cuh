@@ -29,9 +29,8 @@ __device__ __forceinline__ void AttendAll(const PagedAttentionArgs& args,
                                           const HopperLaunch& launch,
                                           HopperMemory<kHeadDim>& memory) {
   using Hopper = PagedAttentionTraits::Hopper;
-  constexpr unsigned kStages = HopperMemory<kHeadDim>::kStages;
   const int group = static_cast<int>(threadIdx.x) / Hopper::kGroupThreads;
-  unsigned before = 0;  // tiles of earlier items
+  unsigned own = 0;  // tiles of this warpgroup
   const unsigned clusters = gridDim.x / launch.cluster;
   const unsigned rounds = (launch.items + clusters - 1 - blockIdx.x / launch.cluster) / clusters;
   for (unsigned round = 0; round < rounds; ++round) {
@@ -41,35 +40,36 @@ __device__ __forceinline__ void AttendAll(const PagedAttentionArgs& args,
     queries.Start(args, work);
     const int tiles = (work.units + Hopper::kUnits - 1) / Hopper::kUnits;
     for (int t = group; t < tiles; t += Hopper::kGroups) {
-      const unsigned tile = before + t;
       queries.template Attend<kPositions>(
-          args, launch.common.scale, work,
-          {.first_key = work.first_unit * PagedAttentionTraits::kBlockRows + t * Hopper::kKeys,
-           .stage = tile % kStages,
-           .parity = tile / kStages & 1},
-          memory);
+          args, launch, work,
+          work.first_unit * PagedAttentionTraits::kBlockRows + t * Hopper::kKeys,
+          TilePlace<HopperMemory<kHeadDim>::kStagesOfGroup>(group, own++), memory);
     }
-    before += tiles;
     __syncwarp();  // the work is read
     if (threadIdx.x % kWarp == 0) Arrive(&memory.queries_empty);
     SendResults<kHeadDim>(launch, round, queries, memory);
+    // All warps are free to put the only results together.
+    if (launch.one_round) {
+      constexpr int kWarps = Hopper::kGroups * Hopper::kGroupThreads / kWarp;
+      TakeResults<kHeadDim, kWarps, 4>(args, launch, work, static_cast<int>(RankInCluster()), round,
+                                       static_cast<int>(threadIdx.x) / kWarp, memory);
+    }
   }
 }
 
-// The helpers. The next item's queries are on their way to registers before this one's are needed no
-// more.
+// The helpers; `work` is the first item, if there are `more`. The next one's queries are on their way to
+// registers before this one's are needed no more.
 template <int kHeadDim, bool kPositions>
 __device__ __forceinline__ void Help(const PagedAttentionArgs& args, const HopperLaunch& launch,
-                                     WorkList<kPositions>& list, int helper,
-                                     HopperMemory<kHeadDim>& memory) {
+                                     WorkList<kPositions>& list, bool more, AttentionWork work,
+                                     int helper, HopperMemory<kHeadDim>& memory) {
   const int rank = list.rank();
   const int dealt = DealtTo(launch, rank);
   // From the other blocks
   const auto bytes = static_cast<unsigned>((launch.cluster - 1) * dealt *
                                            HopperMemory<kHeadDim>::kPitch * sizeof(float));
-  AttentionWork work, next;
+  AttentionWork next;
   HeldQueries<kHeadDim> queries;
-  bool more = list.Next(work);
   if (more) {
     queries.Load(args, work, helper);
     queries.Store(work, helper, memory);
@@ -82,7 +82,7 @@ __device__ __forceinline__ void Help(const PagedAttentionArgs& args, const Hoppe
       WaitFor(&memory.queries_empty, round & 1);
       queries.Store(next, helper, memory);
     }
-    TakeResults<kHeadDim>(args, launch, work, rank, round, helper, memory);
+    if (!launch.one_round) TakeRound<kHeadDim>(args, launch, work, rank, round, helper, memory);
     work = next;
   }
 }
@@ -94,8 +94,7 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? PagedAttentionTraits::Hopper::k
                                   1)
     HopperAttentionKernel([[maybe_unused]] const __grid_constant__ PagedAttentionArgs args,
                           [[maybe_unused]] const __grid_constant__ HopperLaunch launch,
-                          [[maybe_unused]] const __grid_constant__ CUtensorMap key_map,
-                          [[maybe_unused]] const __grid_constant__ CUtensorMap value_map) {
+                          [[maybe_unused]] const __grid_constant__ CUtensorMap map) {
 #if DM_WARPGROUP
   using Hopper = PagedAttentionTraits::Hopper;
   LaunchDependents();
@@ -104,28 +103,31 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? PagedAttentionTraits::Hopper::k
   constexpr int kFirstCopier = Hopper::kGroups * Hopper::kGroupThreads / kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   if (threadIdx.x == 0) {
-    PrefetchMap(&key_map);
-    PrefetchMap(&value_map);
+    PrefetchMap(&map);
     memory.InitBarriers(launch.owners);
   }
   __syncthreads();
   // Nobody arrives on a barrier of a block that has not set it up.
   ClusterArrive();
   WorkList<kPositions> list(args, launch);
-  // Records and tables are a call's inputs: no kernel writes them.
+  // Records and tables are a call's inputs: no kernel writes them. The first item is known, and its
+  // cache blocks, before the kernel in front has ended.
   list.Fetch();
+  AttentionWork first;
+  const bool more = warp >= kFirstCopier && list.Next(first);
+  TileCopier<kHeadDim, kPositions> copier(args, &map, warp - kFirstCopier, memory);
+  if (warp >= kFirstCopier && warp < kFirstCopier + Hopper::kCopiers) copier.LookAhead(more, first);
   WaitForPrevious();
   ClusterWait();
 
   if (warp < kFirstCopier) {
     AttendAll<kHeadDim, kPositions>(args, launch, memory);
   } else if (warp < kFirstCopier + Hopper::kCopiers) {
-    TileCopier<kHeadDim, kPositions>(args, &key_map, &value_map, warp - kFirstCopier, memory)
-        .Run(list);
+    copier.Run(list, more, first);
   } else {
     constexpr int kFirstHelper = (kFirstCopier + Hopper::kCopiers) * kWarp;
-    Help<kHeadDim, kPositions>(args, launch, list, static_cast<int>(threadIdx.x) - kFirstHelper,
-                               memory);
+    Help<kHeadDim, kPositions>(args, launch, list, more, first,
+                               static_cast<int>(threadIdx.x) - kFirstHelper, memory);
   }
 
   // Nobody leaves while another block reads or writes his memory.

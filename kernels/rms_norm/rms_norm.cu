@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_traits.h"
 #include "kernels/rms_norm/sm80_rms_norm.cuh"
@@ -22,12 +23,11 @@ Status LaunchRmsNorm(const RmsNormArgs& args, cudaStream_t stream) {
                                "with delta y is neither x nor sum")
                          .status());
   const int threads = RmsNormTraits::Threads(args.h);
-  WithBool(CanVectorise({args.x, args.weight, args.y, args.delta, args.sum}, {args.h}),
-           [&](auto vector) {
-             RmsNormKernel<decltype(vector)::value>
-                 <<<Blocks(args.rows, 1), threads, 0, stream>>>(args);
-           });
-  return LaunchStatus("rms_norm");
+  auto* const kernel = CanVectorise({args.x, args.weight, args.y, args.delta, args.sum}, {args.h})
+                           ? RmsNormKernel<true>
+                           : RmsNormKernel<false>;
+  return LaunchDependent("rms_norm", kernel, dim3(Blocks(args.rows, 1)),
+                         dim3(static_cast<unsigned>(threads)), 0, stream, args);
 }
 
 }  // namespace draftmark::kernels

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/reduce.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/rms_norm/rms_norm.h"
@@ -15,10 +16,21 @@ namespace draftmark::kernels {
 
 template <bool kVector>
 __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(RmsNormArgs args) {
+  LaunchDependents();
   constexpr int kHeld = RmsNormTraits::kHeldChunks;
   const int h = static_cast<int>(args.h);
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
+  // Weights are no kernel's results: they are on their way before the kernel in front has ended.
+  uint4 weights[RmsNormTraits::kUsualChunks] = {};
+  if constexpr (kVector) {
+#pragma unroll
+    for (int i = 0; i < RmsNormTraits::kUsualChunks; ++i) {
+      const int column = (thread + i * threads) * kChunk;
+      if (column < h) weights[i] = *reinterpret_cast<const uint4*>(args.weight + column);
+    }
+  }
+  WaitForPrevious();
   const std::int64_t row = blockIdx.x * args.h;
   const BFloat16* const x = args.x + row;
   BFloat16* const y = args.y + row;
@@ -55,9 +67,7 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   // Output. What is held no more this thread has read, or written, itself.
   const BFloat16* const normed = args.delta == nullptr ? x : args.sum + row;
   if (DM_DEVICE_FAULT(kRedZoneWrite) && thread == 0) args.y[-1] = BFloat16{};
-  const auto finish = [&](float(&values)[kChunk], int column) {
-    float weight[kChunk];
-    LoadChunk<kVector>(args.weight + column, h - column, weight);
+  const auto finish = [&](float(&values)[kChunk], float(&weight)[kChunk], int column) {
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
       if (DM_DEVICE_FAULT(kNormPlusOne)) weight[j] += 1;
@@ -68,12 +78,20 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
     const int column = (thread + i * threads) * kChunk;
-    if (column < h) finish(held[i], column);
+    if (column >= h) break;
+    float weight[kChunk];
+    if (kVector && i < RmsNormTraits::kUsualChunks) {
+      Widen(weights[i < RmsNormTraits::kUsualChunks ? i : 0], weight);
+    } else {
+      LoadChunk<kVector>(args.weight + column, h - column, weight);
+    }
+    finish(held[i], weight, column);
   }
   for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
-    float values[kChunk];
+    float values[kChunk], weight[kChunk];
     LoadChunk<kVector>(normed + column, h - column, values);
-    finish(values, column);
+    LoadChunk<kVector>(args.weight + column, h - column, weight);
+    finish(values, weight, column);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "kernels/device/arguments.h"
+#include "kernels/device/dependent_launch.cuh"
 #include "kernels/silu_mul/silu_mul.h"
 #include "kernels/silu_mul/silu_mul_traits.h"
 #include "kernels/silu_mul/sm80_silu_mul.cuh"
@@ -17,11 +18,10 @@ Status LaunchSiluMul(const SiluMulArgs& args, cudaStream_t stream) {
                          .Rule(CeilDiv(args.rows * args.width, kElements) <= kMostBlocks,
                                "the elements fit one grid")
                          .status());
-  const unsigned grid = Blocks(args.rows * args.width, kElements);
-  WithBool(CanVectorise({args.gate, args.up}, {}), [&](auto vector) {
-    SiluMulKernel<decltype(vector)::value><<<grid, Traits::kThreads, 0, stream>>>(args);
-  });
-  return LaunchStatus("silu_mul");
+  auto* const kernel =
+      CanVectorise({args.gate, args.up}, {}) ? SiluMulKernel<true> : SiluMulKernel<false>;
+  return LaunchDependent("silu_mul", kernel, dim3(Blocks(args.rows * args.width, kElements)),
+                         dim3(Traits::kThreads), 0, stream, args);
 }
 
 }  // namespace draftmark::kernels

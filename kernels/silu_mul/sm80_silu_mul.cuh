@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/values.cuh"
 #include "kernels/silu_mul/silu_mul.h"
 #include "src/faults/device_fault.cuh"
@@ -12,6 +13,8 @@ namespace draftmark::kernels {
 
 template <bool kVector>
 __global__ void SiluMulKernel(SiluMulArgs args) {
+  LaunchDependents();
+  WaitForPrevious();
   // Rows are dense, so their borders do not matter: odd widths keep 16-byte access.
   const std::int64_t count = args.rows * args.width;
   const std::int64_t first = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kChunk;

@@ -102,7 +102,7 @@ TEST_F(ChainAttentionTest, IsChecked) {
   };
   refused([](auto& args) { args.d = 32; }, "d is 64 or 128");
   refused([](auto& args) { args.rows = 0; }, "rows");
-  refused([](auto& args) { args.v_pool = args.k_pool; }, "a pool each");
+  refused([](auto& args) { args.v_pool = args.k_pool; }, "pools of their own");
   refused([](auto& args) { args.q += 1; }, "aligned to 16 bytes");
   refused([](auto& args) { args.workspace_bytes = 16; }, "workspace");
   StreamChain chain;

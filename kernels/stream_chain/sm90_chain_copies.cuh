@@ -61,7 +61,7 @@ __device__ void StreamWeights(const StreamStep& step, const StreamMaps& maps,
     for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
       std::uint64_t* full = nullptr;
       unsigned char* const stage = m.Weights(writer.Reserve(bytes, &full));
-      CopyTensor(stage, map, tile.row, share.begin + block, full);
+      CopyTensor(stage, map, tile.row, tile.group, share.begin + block, full);
     }
   }
 }

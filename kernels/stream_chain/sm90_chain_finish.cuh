@@ -218,12 +218,13 @@ class TileFinisher {
     const StreamPart& part = a.parts[at.part];
     const int count = CountOf(step, at, piece);
     if (count <= 0) return 0;
-    const std::int64_t place = row * part.n + at.row + piece;
+    const std::int64_t output = at.group * part.n + at.row + piece;
+    const std::int64_t place = row * part.groups * part.n + output;
     float z[kChunk];
     Add(step, row, piece, z);
     if (part.bias != nullptr) {
       float bias[kChunk];
-      LoadSome(part.bias + at.row + piece, count, bias);
+      LoadSome(part.bias + output, count, bias);
 #pragma unroll
       for (int i = 0; i < kChunk; ++i) z[i] += bias[i];
     }

@@ -179,7 +179,7 @@ class HeadsRunner {
 struct HeadsArgs {
   StreamHeads heads[StreamChainTraits::kMostHeadsAlone];
 };
-// Grid: (rows, which heads). A block has all heads of a row, and the row's sines once.
+// Grid: (rows, which heads, groups of as many heads as a block has warps). A warp has one head of a row.
 template <int kMostDim>
 __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
     HeadsKernel(const __grid_constant__ HeadsArgs args) {
@@ -189,7 +189,8 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
   LaunchDependents();
   const StreamHeads& a = args.heads[blockIdx.y];
   const std::int64_t row = blockIdx.x;
-  if (row >= a.rows) return;
+  const auto first = static_cast<int>(blockIdx.z) * kWarps;
+  if (row >= a.rows || first >= static_cast<int>(a.heads)) return;
   float weight[kMostDim / kWarp] = {};
   if (a.norm_weight != nullptr) LoadHeadWeight(a, weight);
   WaitForPrevious();
@@ -203,11 +204,10 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  for (int head = warp; head < static_cast<int>(a.heads); head += kWarps) {
-    FinishHead(
-        a, row, head, weight, [&](int i) { return turns[lane + i * kWarp]; }, slot, position,
-        values[warp]);
-  }
+  if (first + warp >= static_cast<int>(a.heads)) return;
+  FinishHead(
+      a, row, first + warp, weight, [&](int i) { return turns[lane + i * kWarp]; }, slot, position,
+      values[warp]);
 }
 
 }  // namespace draftmark::kernels

@@ -28,8 +28,9 @@ __device__ __forceinline__ void WaitForCount(const unsigned* counter, unsigned w
 struct StreamCut {
   int tiles = 0;  // of all parts; 0: a heads or an attention step
   int tiles_of[StreamChainTraits::kMostParts] = {};
-  int of_unit = 0;     // tiles of a unit, neighbours
-  int height = 0;      // outputs of a tile; of a pair, of each matrix
+  int of_group[StreamChainTraits::kMostParts] = {};  // tiles of each of a part's groups
+  int of_unit = 0;                                   // tiles of a unit, neighbours
+  int height = 0;                                    // outputs of a tile; of a pair, of each matrix
   int split = 1;       // blocks of a unit: 2 share the inner dimension
   int first_half = 0;  // blocks of 64 columns of a unit's first block
   int all = 0;         // blocks of 64 columns
@@ -69,11 +70,16 @@ struct StreamChainArgs {
 // Where a tile lies.
 struct StreamTile {
   int part = 0;
-  int row = 0;  // first, in the part
+  int group = 0;
+  int row = 0;  // first, in the group
 };
 __device__ __forceinline__ StreamTile TileOf(const StreamStep& step, int tile) {
   StreamTile at;
   while (tile >= step.tiles_of[at.part]) tile -= step.tiles_of[at.part++];
+  if (const int of_group = step.of_group[at.part]; tile >= of_group) {
+    at.group = tile / of_group;
+    tile -= at.group * of_group;
+  }
   at.row = tile * step.height;
   return at;
 }

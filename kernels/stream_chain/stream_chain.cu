@@ -83,7 +83,8 @@ void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
     cut.height = height;
     cut.tiles = 0;
     for (int i = 0; i < parts; ++i) {
-      cut.tiles_of[i] = static_cast<int>(CeilDiv(step.parts[i].n, height));
+      cut.of_group[i] = static_cast<int>(CeilDiv(step.parts[i].n, height));
+      cut.tiles_of[i] = static_cast<int>(step.parts[i].groups) * cut.of_group[i];
       cut.tiles += cut.tiles_of[i];
     }
     cut.of_unit = static_cast<int>(CeilDiv(cut.tiles, std::max<std::int64_t>(units, 1)));
@@ -126,7 +127,12 @@ Status Check(const StreamLinear& step) {
       .Size("part_count", step.part_count, 1, Traits::kMostParts);
   // There are no more parts than that to look at.
   if (!check.status().ok()) return check.status();
-  for (int i = 0; i < step.part_count; ++i) check.Size("n", step.parts[i].n, 1, INT32_MAX / 2);
+  for (int i = 0; i < step.part_count; ++i) {
+    check.Size("n", step.parts[i].n, 1, INT32_MAX / 2)
+        .Size("groups", step.parts[i].groups, 1, INT32_MAX / 2)
+        .Size("group_step", step.parts[i].group_step, 0);
+  }
+  if (!check.status().ok()) return check.status();
   check.Pointer("x", step.x)
       .Rule(step.softcap >= 0, "softcap is not negative")
       .Rule(step.norm_weight == nullptr || (step.norm_sums != nullptr && step.norm_parts > 0),
@@ -155,6 +161,10 @@ Status Check(const StreamLinear& step) {
         .Rule(residual || (pair && i > 0) || part.y != nullptr, "y is not null")
         .Rule(part.y == nullptr || part.y != step.x, "y is not x")
         .Rule(!pair || part.bias == nullptr, "a pair has no bias")
+        .Rule(part.outputs() <= INT32_MAX / 2, "outputs of all groups fit")
+        .Rule(part.groups == 1 || (!pair && !residual && step.row_best == nullptr),
+              "groups are stored")
+        .Rule(part.group_step % kChunk == 0, "groups are aligned to 16 bytes")
         .Rule(CanVectorise({part.weight}, {}), "weights are aligned to 16 bytes");
   }
   return check.status();
@@ -219,9 +229,11 @@ Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& ste
                                    maps.rows));
   if (IsPair(linear)) return MakePairMap(linear, cut, step, maps);
   for (int i = 0; i < linear.part_count; ++i) {
-    DM_RETURN_IF_ERROR(MakeTensorMap(linear.parts[i].weight,
-                                     {.sizes = {Traits::kBlock, linear.parts[i].n, 1, blocks},
-                                      .strides = {linear.k, linear.k, Traits::kBlock},
+    const StreamPart& part = linear.parts[i];
+    const std::int64_t step_of_group = part.groups > 1 ? part.group_step : linear.k;
+    DM_RETURN_IF_ERROR(MakeTensorMap(part.weight,
+                                     {.sizes = {Traits::kBlock, part.n, part.groups, blocks},
+                                      .strides = {linear.k, step_of_group, Traits::kBlock},
                                       .box = {Traits::kBlock, cut.height, 1, Traits::kStageBlocks}},
                                      maps.parts[i]));
   }
@@ -268,7 +280,7 @@ Status CheckAttention(const PagedAttentionArgs& args) {
             "a row's group is 64 queries at most")
       .Rule(CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}),
             "queries, pools and results are aligned to 16 bytes")
-      .Rule(args.k_pool != args.v_pool, "keys and values have a pool each")
+      .Rule(PoolsFitOneMap(args), "keys and values have pools of their own, less than 1 TiB apart")
       .Rule(args.bands * args.kv * CeilDiv(args.rows, TileRows(args)) <= Traits::kMostItems,
             "bands, KV heads and rows are few enough")
       .status();
@@ -401,17 +413,19 @@ Status LaunchHeads(const std::vector<StreamHeads>& heads, cudaStream_t stream) {
   DM_RETURN_IF_ERROR(
       ArgumentCheck("heads").Size("heads", std::ssize(heads), 1, Traits::kMostHeadsAlone).status());
   HeadsArgs args;
-  std::int64_t rows = 0, most = 0, count = 0;
+  std::int64_t rows = 0, most = 0, count = 0, of_row = 0;
   for (const StreamHeads& one : heads) {
     DM_RETURN_IF_ERROR(CheckHeads(one));
     args.heads[count++] = one;
     rows = std::max(rows, one.rows);
     most = std::max(most, one.d);
+    of_row = std::max(of_row, one.heads);
   }
   if (rows == 0) return OkStatus();
   auto* const kernel = most <= 128 ? HeadsKernel<128> : HeadsKernel<Traits::kMostHeadDim>;
-  return LaunchDependent("heads", kernel, dim3(Blocks(rows, 1), static_cast<unsigned>(count)),
-                         dim3(Traits::kConsumers), 0, stream, args);
+  constexpr std::int64_t kWarps = Traits::kConsumers / kWarp;
+  const dim3 grid(Blocks(rows, 1), static_cast<unsigned>(count), Blocks(of_row, kWarps));
+  return LaunchDependent("heads", kernel, grid, dim3(Traits::kConsumers), 0, stream, args);
 }
 
 }  // namespace draftmark::kernels

@@ -61,6 +61,12 @@ struct StreamPart {
   const BFloat16* bias = nullptr;    // [n]; may be null
   BFloat16* y = nullptr;  // [rows, n]; of a pair the first one's; with a residual it may be null
   std::int64_t n = 0;
+  // Several matrices of n outputs each, group_step elements from one to the next: bias [groups, n], y [rows,
+  // groups, n]. Stored, not of a pair.
+  std::int64_t groups = 1;
+  std::int64_t group_step = 0;
+
+  std::int64_t outputs() const { return groups * n; }
 };
 
 enum class StreamEpilogue { kStore, kResidual, kSwiGlu };

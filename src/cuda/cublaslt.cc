@@ -48,53 +48,42 @@ struct Plan {
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-// From the first product's to the second one's, in elements; 0 without one.
-struct Apart {
-  std::int64_t weights = 0;
-  std::int64_t results = 0;
-};
-
-Apart ApartOf(const GemmArgs& args) {
-  if (args.second_weight == nullptr) return {};
-  const auto between = [](const void* from, const void* to, std::size_t bytes) {
-    return (reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from)) /
-           static_cast<std::intptr_t>(bytes);
-  };
-  return {between(args.weight, args.second_weight, sizeof(BFloat16)),
-          between(args.y, args.second_y,
-                  args.output == GemmOutput::kBf16 ? sizeof(BFloat16) : sizeof(float))};
-}
+std::int64_t StrideOf(const GemmArgs& args) { return args.y_stride > 0 ? args.y_stride : args.n; }
 
 using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, GemmOutput, std::uint64_t,
-                       std::int64_t, std::int64_t>;
+                       std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 Key KeyOf(const GemmArgs& args) {
-  const Apart apart = ApartOf(args);
-  return {
-      args.rows,     args.n,       args.k, args.bias != nullptr, args.output, args.workspace_bytes,
-      apart.weights, apart.results};
+  return {args.rows,        args.n,
+          args.k,           args.bias != nullptr,
+          args.output,      args.workspace_bytes,
+          StrideOf(args),   args.count,
+          args.weight_step, args.y_step};
 }
 
 std::string ShapeText(const GemmArgs& args) {
-  return fmt::format("cuBLASLt rows={},n={},k={}{}{}", args.rows, args.n, args.k,
-                     args.bias != nullptr ? ",bias" : "",
-                     args.second_weight != nullptr ? ",pair" : "");
+  std::string text = fmt::format("cuBLASLt rows={},n={},k={}", args.rows, args.n, args.k);
+  if (args.bias != nullptr) text += ",bias";
+  if (args.count > 1) text += fmt::format(",count={}", args.count);
+  return text;
 }
 
+// Columns of `rows` elements each, `stride` apart.
 StatusOr<Layout> MakeLayout(const CublasLtFunctions& lt, cudaDataType type, std::int64_t rows,
-                            std::int64_t columns) {
+                            std::int64_t columns, std::int64_t stride) {
   cublasLtMatrixLayout_t layout = nullptr;
   DM_RETURN_IF_ERROR(
       CublasStatus(lt,
                    lt.matrix_layout_create(&layout, type, static_cast<std::uint64_t>(rows),
-                                           static_cast<std::uint64_t>(columns), /*ld=*/rows),
+                                           static_cast<std::uint64_t>(columns), stride),
                    "cublasLtMatrixLayoutCreate"));
   return Layout(layout, {lt.matrix_layout_destroy});
 }
 
-// A layout of two matrices, `apart` elements from each other; 0: the same one twice.
-Status SetPair(const CublasLtFunctions& lt, const Layout& layout, std::int64_t apart) {
-  const std::int32_t count = 2;
+// A layout of several matrices, `apart` elements from one to the next; 0: the same one again.
+Status SetCount(const CublasLtFunctions& lt, const Layout& layout, std::int64_t matrices,
+                std::int64_t apart) {
+  const auto count = static_cast<std::int32_t>(matrices);
   const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
     return CublasStatus(
         lt, lt.matrix_layout_set_attribute(layout.get(), attribute, &value, sizeof(value)),
@@ -156,14 +145,13 @@ StatusOr<Plan> MakePlan(const CublasLtFunctions& lt, cublasLtHandle_t handle,
   Plan plan;
   const cudaDataType output = args.output == GemmOutput::kBf16 ? CUDA_R_16BF : CUDA_R_32F;
   DM_ASSIGN_OR_RETURN(plan.description, MakeDescription(lt, args));
-  DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(lt, CUDA_R_16BF, args.k, args.n));
-  DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(lt, CUDA_R_16BF, args.k, args.rows));
-  DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(lt, output, args.n, args.rows));
-  if (args.second_weight != nullptr) {
-    const Apart apart = ApartOf(args);
-    DM_RETURN_IF_ERROR(SetPair(lt, plan.weight, apart.weights));
-    DM_RETURN_IF_ERROR(SetPair(lt, plan.x, 0));
-    DM_RETURN_IF_ERROR(SetPair(lt, plan.y, apart.results));
+  DM_ASSIGN_OR_RETURN(plan.weight, MakeLayout(lt, CUDA_R_16BF, args.k, args.n, args.k));
+  DM_ASSIGN_OR_RETURN(plan.x, MakeLayout(lt, CUDA_R_16BF, args.k, args.rows, args.k));
+  DM_ASSIGN_OR_RETURN(plan.y, MakeLayout(lt, output, args.n, args.rows, StrideOf(args)));
+  if (args.count > 1) {
+    DM_RETURN_IF_ERROR(SetCount(lt, plan.weight, args.count, args.weight_step));
+    DM_RETURN_IF_ERROR(SetCount(lt, plan.x, args.count, 0));
+    DM_RETURN_IF_ERROR(SetCount(lt, plan.y, args.count, args.y_step));
   }
   DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(lt, args.workspace_bytes));
   cublasLtMatmulHeuristicResult_t best{};
@@ -196,18 +184,23 @@ Status Check(const GemmArgs& args) {
       return InvalidArgumentError(ShapeText(args) + ": operands are aligned to 16 bytes");
     }
   }
-  if ((args.second_weight == nullptr) != (args.second_y == nullptr)) {
-    return InvalidArgumentError(ShapeText(args) + ": a second product has a matrix and a result");
+  if (args.count < 1 || args.count > INT32_MAX) {
+    return InvalidArgumentError(ShapeText(args) + ": there is at least one product");
   }
-  if (!Aligned(args.second_weight) || !Aligned(args.second_y)) {
-    return InvalidArgumentError(ShapeText(args) + ": operands are aligned to 16 bytes");
+  const std::int64_t bytes = args.output == GemmOutput::kBf16 ? sizeof(BFloat16) : sizeof(float);
+  if (args.weight_step < 0 || args.y_step < 0 ||
+      args.weight_step * sizeof(BFloat16) % kAlignment != 0 ||
+      args.y_step * bytes % kAlignment != 0) {
+    return InvalidArgumentError(ShapeText(args) +
+                                ": distances are not negative, and aligned to 16 bytes");
   }
-  if (args.second_weight != nullptr && args.bias != nullptr) {
-    return InvalidArgumentError(ShapeText(args) + ": a pair takes no bias");
+  if (StrideOf(args) < args.n || (args.y_stride > 0 && args.y_stride * bytes % kAlignment != 0)) {
+    return InvalidArgumentError(
+        fmt::format("{}: y_stride holds a row and is aligned to 16 bytes, found {}",
+                    ShapeText(args), args.y_stride));
   }
-  const Apart apart = ApartOf(args);
-  if (apart.weights < 0 || apart.results < 0) {
-    return UnimplementedError(ShapeText(args) + ": the second product lies in front of the first");
+  if (args.count > 1 && args.bias != nullptr) {
+    return InvalidArgumentError(ShapeText(args) + ": several products take no bias");
   }
   if (!Aligned(args.bias)) {
     return InvalidArgumentError(ShapeText(args) + ": the bias is aligned to 16 bytes");
@@ -218,24 +211,12 @@ Status Check(const GemmArgs& args) {
   return OkStatus();
 }
 
-// Of a pair, the one that lies in front comes first.
-GemmArgs InOrder(const GemmArgs& given) {
-  GemmArgs args = given;
-  if (ApartOf(given).weights < 0) {
-    std::swap(args.weight, args.second_weight);
-    args.y = given.second_y;
-    args.second_y = given.y;
-  }
-  return args;
-}
-
 class CublasLtLibrary final : public CublasLt {
  public:
   CublasLtLibrary(CublasLtFunctions lt, Owned<cublasLtHandle_t> handle)
       : lt_(std::move(lt)), handle_(std::move(handle)) {}
 
-  Status Multiply(const GemmArgs& given, cudaStream_t stream) override {
-    const GemmArgs args = InOrder(given);
+  Status Multiply(const GemmArgs& args, cudaStream_t stream) override {
     DM_RETURN_IF_ERROR(Check(args));
     // Held over the launch as well: the bias pointer is part of the shared description.
     const std::lock_guard lock(mutex_);

@@ -32,9 +32,12 @@ struct GemmArgs {
   const BFloat16* weight = nullptr;  // [n, k]
   const BFloat16* bias = nullptr;    // [n], added in FP32; may be null
   void* y = nullptr;                 // [rows, n], BF16 or FP32
-  // A second product of the same x in the same launch; null for none. Without a bias.
-  const BFloat16* second_weight = nullptr;  // [n, k]
-  void* second_y = nullptr;                 // [rows, n]
+  std::int64_t y_stride = 0;         // elements from row to row of y; 0: n
+  // Products of the same x in one launch, each matrix and each result so many elements behind the one
+  // before. More than one are without a bias.
+  std::int64_t count = 1;
+  std::int64_t weight_step = 0;
+  std::int64_t y_step = 0;
   GemmOutput output = GemmOutput::kBf16;
   float alpha = 1;  // multiplies the accumulator, not the bias
   std::int64_t rows = 0;
@@ -53,10 +56,9 @@ class CublasLt {
   static StatusOr<std::unique_ptr<CublasLt>> Create();
   virtual ~CublasLt() = default;
 
-  // INVALID_ARGUMENT for sizes below 1, null pointers, addresses not aligned to 16 bytes or a bias
-  // on an FP32 output or with a second product; UNIMPLEMENTED if the library has no algorithm for the
-  // shape, or if the second matrix lies in front of the first one and its result behind, or the other way
-  // round.
+  // INVALID_ARGUMENT for sizes below 1, null pointers, addresses and distances not aligned to 16 bytes,
+  // distances below 0, a y_stride below n, or a bias on an FP32 output or with several products;
+  // UNIMPLEMENTED if the library has no algorithm for the shape.
   virtual Status Multiply(const GemmArgs& args, cudaStream_t stream) = 0;
 };
 
