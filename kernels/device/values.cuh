@@ -41,6 +41,17 @@ __device__ __forceinline__ void Widen(uint4 raw, float (&values)[kChunk]) {
   }
 }
 
+// The bits of elements p[0] ... p[min(count, 8) - 1]; zeros behind them, and for a count below 1.
+template <bool kVector>
+__device__ __forceinline__ uint4 LoadRaw(const BFloat16* p, int count) {
+  if (kVector && count >= kChunk) return *reinterpret_cast<const uint4*>(p);
+  const auto pair = [&](int i) {
+    const std::uint32_t low = i < count ? p[i].bits : 0, high = i + 1 < count ? p[i + 1].bits : 0;
+    return low | high << 16;
+  };
+  return make_uint4(pair(0), pair(2), pair(4), pair(6));
+}
+
 // Elements p[0] ... p[min(count, 8) - 1]; zeros behind them, and for a count below 1.
 template <bool kVector>
 __device__ __forceinline__ void LoadChunk(const BFloat16* p, int count, float (&values)[kChunk]) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "kernels/device/arguments.h"
@@ -84,6 +85,7 @@ class Session final : public CudaDraftSession {
   using ShapeKey = std::pair<std::uint64_t, std::uint64_t>;  // width, bands
   struct Graphs {
     CudaGraph with_pass, block_only;
+    std::optional<CudaGraph> with_half_pass;
   };
 
   std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
@@ -219,9 +221,9 @@ Status Session::EnqueuePaged(std::span<const BandView> views,
                              std::span<const BlockRequest> requests, StageTaps* taps) {
   const BlockShape shape = {.bands = requests.size(), .width = requests.front().tokens.size()};
   const bool replay = graphs_on_ && taps == nullptr;
-  const std::uint64_t padded = PassRows(shape.width, shape.bands);
-  DM_ASSIGN_OR_RETURN(const std::vector<ContextRow> rows,
-                      passes_.RunAllButLast(views, padded, taps));
+  const std::uint64_t most = PassRows(shape.width, shape.bands);
+  DM_ASSIGN_OR_RETURN(const std::vector<ContextRow> rows, passes_.RunAllButLast(views, most, taps));
+  const std::uint64_t padded = PaddedPassRows(rows.size(), most);
   const std::vector<StageTaps::PassRow> shown = ShownRows(views, rows);
   const ContextPass pass = {.taps = inputs_.staging(), .rows = padded, .shown = shown};
   const auto send = [&](InputSlot& slot) -> Status {
@@ -236,7 +238,10 @@ Status Session::EnqueuePaged(std::span<const BandView> views,
   if (replay) {
     ++replays_;
     const Graphs& graphs = graphs_.at(KeyOf(requests));
-    DM_RETURN_IF_ERROR((rows.empty() ? graphs.block_only : graphs.with_pass).Launch(parts_.stream));
+    const CudaGraph& graph = rows.empty()    ? graphs.block_only
+                             : padded < most ? *graphs.with_half_pass
+                                             : graphs.with_pass;
+    DM_RETURN_IF_ERROR(graph.Launch(parts_.stream));
   } else {
     ++eager_runs_;
     DM_RETURN_IF_ERROR(Launches(shape, rows.empty() ? nullptr : &pass, taps));
@@ -365,17 +370,24 @@ Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
 Status Session::Capture(std::uint64_t width, std::uint64_t bands) {
   const BlockShape shape = {.bands = bands, .width = width};
   const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
+  const ContextPass half = {.taps = inputs_.staging(), .rows = HalfPassRows(pass.rows)};
   // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
   // those of the last Enqueue are.
   enqueued_.clear();
   DM_RETURN_IF_ERROR(WarmUp(shape, pass));
+  if (half.rows > 0) DM_RETURN_IF_ERROR(WarmUp(shape, half));
   const auto capture = [&](const ContextPass* with) {
     return CudaGraph::Capture(parts_.stream, [&] { return Launches(shape, with, nullptr); });
   };
   DM_ASSIGN_OR_RETURN(CudaGraph with_pass, capture(&pass));
   DM_ASSIGN_OR_RETURN(CudaGraph block_only, capture(nullptr));
-  // Both or none: a propose that finds the shape may need either.
-  graphs_.insert_or_assign({width, bands}, Graphs{std::move(with_pass), std::move(block_only)});
+  std::optional<CudaGraph> with_half_pass;
+  if (half.rows > 0) {
+    DM_ASSIGN_OR_RETURN(with_half_pass, capture(&half));
+  }
+  // All or none: a propose that finds the shape may need any.
+  graphs_.insert_or_assign({width, bands}, Graphs{std::move(with_pass), std::move(block_only),
+                                                  std::move(with_half_pass)});
   return OkStatus();
 }
 

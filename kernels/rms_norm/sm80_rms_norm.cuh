@@ -34,22 +34,34 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   const std::int64_t row = blockIdx.x * args.h;
   const BFloat16* const x = args.x + row;
   BFloat16* const y = args.y + row;
-  const auto load = [&](int column, float(&values)[kChunk]) {
-    LoadChunk<kVector>(x + column, h - column, values);
+  // A chunk of x, to which delta is added, if there is one.
+  const auto add = [&](int column, uint4 raw, uint4 raw_delta, float(&values)[kChunk]) {
+    Widen(raw, values);
     if (args.delta == nullptr) return;
     float delta[kChunk];
-    LoadChunk<kVector>(args.delta + row + column, h - column, delta);
+    Widen(raw_delta, delta);
+#pragma unroll
     for (int j = 0; j < kChunk; ++j) values[j] = ToFloat(Round(values[j] + delta[j]));
     if (column < h) StoreChunk<kVector>(args.sum + row + column, h - column, values);
   };
+  const auto load_delta = [&](int column) {
+    return args.delta != nullptr ? LoadRaw<kVector>(args.delta + row + column, h - column)
+                                 : uint4{};
+  };
 
-  // Sum of squares
+  // Sum of squares. All that is held is asked for before the first of it is added and stored: the sum may
+  // go to where x is.
   float held[kHeld][kChunk];
+  uint4 raw[kHeld], deltas[kHeld];
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
-    load((thread + i * threads) * kChunk, held[i]);
+    const int column = (thread + i * threads) * kChunk;
+    raw[i] = LoadRaw<kVector>(x + column, h - column);
+    deltas[i] = load_delta(column);
   }
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) add((thread + i * threads) * kChunk, raw[i], deltas[i], held[i]);
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
 #pragma unroll
@@ -57,7 +69,7 @@ __global__ void __launch_bounds__(RmsNormTraits::kMostThreads) RmsNormKernel(Rms
   }
   for (int column = (thread + kHeld * threads) * kChunk; column < h; column += threads * kChunk) {
     float values[kChunk];
-    load(column, values);
+    add(column, LoadRaw<kVector>(x + column, h - column), load_delta(column), values);
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) sum = fmaf(values[j], values[j], sum);
   }
