@@ -1,12 +1,6 @@
 #include "kernels/plugin/plugin_host.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -100,41 +94,30 @@ class Host {
 }  // namespace
 
 int RunPluginHost(const std::string& library) {
-  // A crash is the parent's to tell: no handlers of sanitizers, and no core files.
-  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(crash, SIG_DFL);
-  const rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  // Not for programs that the plug-in starts.
-  for (const int descriptor : {kServiceDescriptor, kSharedMemoryDescriptor}) {
-    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  }
-  const pid_t self = getpid();
-  ServiceSocket socket(kServiceDescriptor);
   std::unique_ptr<Host> host;
   Status opened;
-  while (const std::optional<MessageBytes> request = socket.Receive()) {
-    // At the first request, so that what loading does has an answer or an ending.
-    if (host == nullptr && opened.ok()) {
-      StatusOr<PluginLibrary> loaded = PluginLibrary::Load(library);
-      opened = loaded.status();
-      if (loaded.ok()) {
-        host = std::make_unique<Host>(*std::move(loaded));
-        opened = host->Open();
-      }
-    }
-    PacketReader fields(*request);
-    PacketWriter reply;
-    reply.U64(fields.U64());
-    if (opened.ok()) {
-      host->Handle(fields, reply);
-    } else {
-      Write(FailedAnswer("open", opened.message()), reply);
-    }
-    // A child that the plug-in forked, and that came back here, is not asked.
-    if (getpid() != self) _exit(0);
-    if (!socket.Send(reply.bytes())) return 1;
-  }
-  return 0;
+  return RunService(
+      [&](const MessageBytes& request) {
+        // At the first request, so that what loading does has an answer or an ending.
+        if (host == nullptr && opened.ok()) {
+          StatusOr<PluginLibrary> loaded = PluginLibrary::Load(library);
+          opened = loaded.status();
+          if (loaded.ok()) {
+            host = std::make_unique<Host>(*std::move(loaded));
+            opened = host->Open();
+          }
+        }
+        PacketReader fields(request);
+        PacketWriter reply;
+        reply.U64(fields.U64());
+        if (opened.ok()) {
+          host->Handle(fields, reply);
+        } else {
+          Write(FailedAnswer("open", opened.message()), reply);
+        }
+        return reply.bytes();
+      },
+      kSharedMemoryDescriptor - kServiceDescriptor);
 }
 
 }  // namespace draftmark::plugin

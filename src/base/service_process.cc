@@ -1,8 +1,10 @@
 #include "src/base/service_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -238,6 +240,23 @@ std::optional<MessageBytes> ServiceSocket::Receive() {
 bool ServiceSocket::Send(std::span<const std::byte> bytes) {
   const Limits never = {.deadline = SteadyClock::now() + std::chrono::hours(24 * 365)};
   return SendMessage(descriptor_, bytes, never) == Transfer::kDone;
+}
+
+int RunService(const std::function<MessageBytes(const MessageBytes& request)>& answer,
+               int inherited) {
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(crash, SIG_DFL);
+  const rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  for (int i = 0; i <= inherited; ++i) fcntl(kServiceDescriptor + i, F_SETFD, FD_CLOEXEC);
+  const pid_t self = getpid();
+  ServiceSocket socket(kServiceDescriptor);
+  while (const std::optional<MessageBytes> request = socket.Receive()) {
+    const MessageBytes reply = answer(*request);
+    // A child that the answer forked, and that came back here, is not asked.
+    if (getpid() != self) _exit(0);
+    if (!socket.Send(reply)) return 1;
+  }
+  return 0;
 }
 
 }  // namespace draftmark

@@ -5,8 +5,7 @@
 //   const ServiceReply reply = service->Ask(request, /*seconds=*/60);
 //   if (reply.ending) ... reply.ending->Describe() ...   // "crashed: signal 11 (Segmentation fault)"
 //
-//   ServiceSocket socket(kServiceDescriptor);            // in that program
-//   while (const auto request = socket.Receive()) socket.Send(Answer(*request));
+//   return RunService(Answer);                           // in that program
 //
 // Requests and replies are bytes; whoever uses them takes nothing in a reply for granted. A program
 // that died, was silent for too long, printed without end or sent what is no reply is gone afterwards,
@@ -19,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -69,6 +69,9 @@ class ServiceProcess {
   ServiceProcess(const ServiceProcess&) = delete;
   ServiceProcess& operator=(const ServiceProcess&) = delete;
 
+  // The process; 0 after an ending.
+  pid_t id() const { return child_; }
+
   // Not after an ending.
   ServiceReply Ask(std::span<const std::byte> request, double seconds);
 
@@ -85,6 +88,12 @@ class ServiceProcess {
   int socket_;
   OutputFile output_;
 };
+
+// All that such a program does: answers until the other side is gone, and returns the exit code. A
+// crash is the other side's to tell, so there are no handlers of sanitizers and no core files. Programs
+// that this one starts do not have the connection, nor the `inherited` descriptors behind it.
+int RunService(const std::function<MessageBytes(const MessageBytes& request)>& answer,
+               int inherited = 0);
 
 // The program's side. Does not own the descriptor.
 class ServiceSocket {
