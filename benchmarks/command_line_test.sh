@@ -8,7 +8,8 @@ for option in '--draft=ENTRY,gamma=N,ctx=N,new=N,nb=N' '--catalogue=FILE' '--pat
   "$1" --help | grep -q -F -e "$option" || fail "the help lacks $option"
 done
 
-for option in '--suite=all|compact' '--cache=cold|warm' '--samples=N' '--judge=on|off' '--benchmark_filter'; do
+for option in '--suite=all|compact' '--cache=cold|warm' '--samples=N' '--judge=on|off' '--time-limit=SECONDS' \
+  '--benchmark_filter'; do
   "$2" --help | grep -q -F -e "$option" || fail "the help of operations_benchmark lacks $option"
 done
 
@@ -32,6 +33,8 @@ refuses '--samples: expected 1 to 100000, found 3x' "$2" --samples=3x
 refuses '--judge: expected on or off, found 1' "$2" --judge=1
 refuses '--backend needs a value: the path of a plug-in' "$2" --backend=
 refuses '--beside: only a plug-in (--backend) has others beside it' "$2" --beside=on
+refuses '--time-limit: expected 0.01 to 86400 seconds, found nan' "$2" --backend=./libnone.so --time-limit nan
+refuses '--time-limit: is that of a plug-in (--backend)' "$2" --time-limit=3
 refuses 'cannot open none.json: ' "$2" --catalogue=none.json
 DRAFTMARK_ORDER_SEED=first
 export DRAFTMARK_ORDER_SEED
@@ -43,6 +46,7 @@ refuses '' "$1"
 refuses 'no usable CUDA device: ' "$1" --path=simple
 refuses 'no usable CUDA device: ' "$1" --path fast
 refuses 'no usable CUDA device: ' "$2" --suite=compact --samples 5
+refuses 'no usable CUDA device: ' "$2" --backend=./libnone.so --time-limit=3
 ! grep -q UNAVAILABLE "$TEST_TMPDIR/stderr" || fail "a code of the program's stands before its sentence"
 
 [ "$failures" = 0 ]

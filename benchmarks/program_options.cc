@@ -53,6 +53,16 @@ StatusOr<std::uint64_t> ParseNumberOption(const GivenOption& option, std::uint64
   return number;
 }
 
+StatusOr<double> ParseSecondsOption(const GivenOption& option, double least, double most) {
+  double seconds = 0;
+  const char* const end = option.value.data() + option.value.size();
+  const auto [stop, error] = std::from_chars(option.value.data(), end, seconds);
+  // Not the other way round: "nan" is in no range.
+  if (error == std::errc() && stop == end && seconds >= least && seconds <= most) return seconds;
+  return InvalidArgumentError(fmt::format("{}: expected {} to {} seconds, found {}", option.name,
+                                          least, most, option.value));
+}
+
 StatusOr<bool> ParseChoiceOption(const GivenOption& option, std::string_view if_true,
                                  std::string_view if_false) {
   if (option.value == if_true) return true;

@@ -43,6 +43,17 @@ TEST(ParseNumberOption, TakesWholeNumbersInRange) {
   }
 }
 
+TEST(ParseSecondsOption, TakesFiniteNumbersInRange) {
+  EXPECT_EQ(ParseSecondsOption({"--time-limit", "0.01"}, 0.01, 10).value(), 0.01);
+  EXPECT_EQ(ParseSecondsOption({"--time-limit", "10"}, 0.01, 10).value(), 10.0);
+  for (const char* const text :
+       {"0", "0.009", "10.1", "-1", "nan", "-nan", "inf", "1e400", "3s", "", " 3"}) {
+    EXPECT_THAT(ParseSecondsOption({"--time-limit", text}, 0.01, 10).status(),
+                StatusIs(StatusCode::kInvalidArgument,
+                         std::string("--time-limit: expected 0.01 to 10 seconds, found ") + text));
+  }
+}
+
 TEST(ParseChoiceOption, IsOneOfTwo) {
   EXPECT_TRUE(ParseChoiceOption({"--path", "fast"}, "fast", "simple").value());
   EXPECT_FALSE(ParseChoiceOption({"--path", "simple"}, "fast", "simple").value());

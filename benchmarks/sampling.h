@@ -4,14 +4,15 @@
 //   run.invalid        // empty: run.seconds is a number; else why there is none
 //   run.seconds        // of one call: RunValueOf the clean samples
 //
-// A run is valid or has no number: there is no result of nothing. Void samples are taken again, until
-// enough are clean or more than a fifth are void (contamination.h). Errors are those of the work, and
-// INTERNAL for a time in which the memory could not have brought the bytes. The GPU is behind
-// TimedWork and GpuMonitor. One thread at a time.
+// A run is valid or has no number: there is no result of nothing. Void samples are taken again,
+// until enough are clean or more than a fifth are void (contamination.h). Errors are those of the
+// work, and INTERNAL for a time in which the memory could not have brought the bytes. The GPU is
+// behind TimedWork and GpuMonitor. One thread at a time.
 #ifndef DRAFTMARK_BENCHMARKS_SAMPLING_H_
 #define DRAFTMARK_BENCHMARKS_SAMPLING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,11 +34,25 @@ class TimedWork {
  public:
   virtual ~TimedWork() = default;
 
-  // Makes what a sample writes unusable (poison) and its cache state what the benchmark claims, runs
-  // it, and compares what it wrote. An error if a sample did not do its work.
+  // Makes what a sample writes unusable (poison) and its cache state what the benchmark claims,
+  // runs it, and compares what it wrote. An error if a sample did not do its work.
   virtual StatusOr<TimedSample> Run() = 0;
   // What no right sample can be below; 0: not known.
   virtual double LeastSeconds() const { return 0; }
+};
+
+// Of a work that is ready to be timed; of one call, but for `launches`.
+struct TimedFacts {
+  double bytes = 0;               // that must cross the memory bus
+  double flops = 0;               // operations
+  double least_seconds = 0;       // TimedWork::LeastSeconds
+  std::uint64_t kernels = 0;      // launched
+  std::uint64_t peak_bytes = 0;   // operands and workspace
+  std::uint64_t reuse_bytes = 0;  // launch_plan.h
+  std::uint64_t launches = 0;     // of a sample
+  bool judged = false;            // by its oracle
+
+  bool operator==(const TimedFacts&) const = default;
 };
 
 struct SamplingOptions {

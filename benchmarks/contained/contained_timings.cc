@@ -138,8 +138,8 @@ StatusOr<T> ContainedTimings::Contain(const TimingWork& work,
   const std::string before = first->Enter(work.id);
   StatusOr<T> result = ask(*first);
   if (first->end() == TimingProcess::End::kHang) ++hangs;
-  const bool may_be_anothers = first->end() == TimingProcess::End::kDeath ||
-                               first->end() == TimingProcess::End::kFailure;
+  const bool may_be_anothers =
+      first->end() == TimingProcess::End::kDeath || first->end() == TimingProcess::End::kFailure;
   if (!may_be_anothers || before.empty()) return result;
   // Of this work, or of what another one left behind: in a process of its own it shows.
   const StatusOr<TimingProcess*> second = Process();

@@ -1,19 +1,20 @@
-// ContainedTimings: times somebody else's code in a process of its own (timing_service.h), so that its
-// crash, its exit or its silence costs one benchmark, and the rest of the report is there.
+// ContainedTimings: times somebody else's code in a process of its own (timing_service.h), so that
+// its crash, its exit or its silence costs one benchmark, and the rest of the report is there.
 //
-//   DM_ASSIGN_OR_RETURN(const auto timings, ContainedTimings::Open({.command = .., .subject = ..}));
+//   DM_ASSIGN_OR_RETURN(const auto timings,
+//                       ContainedTimings::Open({.command = .., .subject = ..}));
 //   DM_ASSIGN_OR_RETURN(const bool supported, timings->Supports(work));
 //   DM_ASSIGN_OR_RETURN(const ContainedRun run, timings->Measure(work, [&](TimedWork& timed) {
 //     return TakeSamples(timed, monitor, watch, options);
 //   }));
 //
 // What goes wrong is the status of that work, which says so: "./libmine.so crashed: signal 11
-// (Segmentation fault)", "./libmine.so did not return within 60 s", or what the subject answered. The
-// next work has a fresh process, since what failed may have left anything behind. What fails in a
-// process that has run another work may fail because of that one (a thread that it left, memory that it
-// overwrote): it is measured once more in a fresh process, and if it can be there, that is its result,
-// and `late_failures` has the other. Of a group of works (an operation's shapes) two of which did not
-// return no other is run. One thread, always the same.
+// (Segmentation fault)", "./libmine.so did not return within 60 s", or what the subject answered.
+// The next work has a fresh process, since what failed may have left anything behind. What fails in
+// a process that has run another work may fail because of that one (a thread that it left, memory
+// that it overwrote): it is measured once more in a fresh process, and if it can be there, that is
+// its result, and `late_failures` has the other. Of a group of works (an operation's shapes) two of
+// which did not return no other is run. One thread, always the same.
 #ifndef DRAFTMARK_BENCHMARKS_CONTAINED_CONTAINED_TIMINGS_H_
 #define DRAFTMARK_BENCHMARKS_CONTAINED_CONTAINED_TIMINGS_H_
 
@@ -59,8 +60,8 @@ class ContainedTimings {
  public:
   using Measurement = std::function<StatusOr<SampledRun>(TimedWork&)>;
 
-  // Starts the first process. Errors are the subject's own, INTERNAL if its process died, and those of
-  // ServiceProcess::Start.
+  // Starts the first process. Errors are the subject's own, INTERNAL if its process died, and those
+  // of ServiceProcess::Start.
   static StatusOr<std::unique_ptr<ContainedTimings>> Open(ContainedOptions options);
   ~ContainedTimings();
 
@@ -72,7 +73,8 @@ class ContainedTimings {
   // handed on, too.
   StatusOr<ContainedRun> Measure(const TimingWork& work, const Measurement& measure);
 
-  // What failed in a work that is not to blame, each as a line. Failures of the subject all the same.
+  // What failed in a work that is not to blame, each as a line. Failures of the subject all the
+  // same.
   const std::vector<std::string>& late_failures() const { return late_failures_; }
 
  private:

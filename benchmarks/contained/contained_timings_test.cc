@@ -120,7 +120,8 @@ TEST_F(ContainedTimingsTest, AFailureIsItsMessageAndTheNextWorkHasAFreshProcess)
 
 TEST_F(ContainedTimingsTest, WhatCannotBeTimedIsNoReasonForAFreshProcess) {
   Open();
-  EXPECT_THAT(Measure("unsupported").status(), StatusIs(StatusCode::kUnimplemented, "not this one"));
+  EXPECT_THAT(Measure("unsupported").status(),
+              StatusIs(StatusCode::kUnimplemented, "not this one"));
   EXPECT_THAT(FailureOf("too fast"), HasSubstr("is below the"));
   EXPECT_THAT(Measure("right").status(), IsOk());
   EXPECT_EQ(Processes(), 1u);
@@ -138,10 +139,11 @@ TEST_F(ContainedTimingsTest, NobodyPaysForAnotherWork) {
   Open();
   EXPECT_THAT(Measure("leaves-crash").status(), IsOk());
   EXPECT_THAT(Measure("right").status(), IsOk());
-  EXPECT_THAT(timings_->late_failures(),
-              ElementsAre("./libfake.so crashed: signal 11 (Segmentation fault), in right, which is "
-                          "measured in a process of its own: what had run before it, last "
-                          "leaves-crash, is to blame"));
+  EXPECT_THAT(
+      timings_->late_failures(),
+      ElementsAre("./libfake.so crashed: signal 11 (Segmentation fault), in right, which is "
+                  "measured in a process of its own: what had run before it, last "
+                  "leaves-crash, is to blame"));
   EXPECT_THAT(Measure("leaves-fail").status(), IsOk());
   EXPECT_THAT(Measure("right").status(), IsOk());
   ASSERT_EQ(timings_->late_failures().size(), 2u);
@@ -164,13 +166,14 @@ TEST_F(ContainedTimingsTest, WhatCannotBeLoadedIsAnError) {
   EXPECT_THAT(ContainedTimings::Open(Options("fail")).status(),
               StatusIs(StatusCode::kInternal, "wrong bits"));
   EXPECT_THAT(ContainedTimings::Open(Options("crash")).status(),
-              StatusIs(StatusCode::kInternal, "./libfake.so crashed: signal 11 (Segmentation fault) "
-                                              "while it was loaded"));
+              StatusIs(StatusCode::kInternal,
+                       "./libfake.so crashed: signal 11 (Segmentation fault) "
+                       "while it was loaded"));
   ContainedOptions slow = Options("hang");
   slow.load_seconds = 0.3;
-  EXPECT_THAT(
-      ContainedTimings::Open(slow).status(),
-      StatusIs(StatusCode::kInternal, "./libfake.so did not return within 0.3 s while it was loaded"));
+  EXPECT_THAT(ContainedTimings::Open(slow).status(),
+              StatusIs(StatusCode::kInternal,
+                       "./libfake.so did not return within 0.3 s while it was loaded"));
 }
 
 TEST_F(ContainedTimingsTest, TellsWhenAProcessStarts) {
@@ -193,10 +196,13 @@ TEST_F(ContainedTimingsTest, TheReportHasTheRestWithItsNumbers) {
   Open();
   benchmark::ClearRegisteredBenchmarks();
   for (const char* const id : {"right", "crash@1", "exit", "also right", "fail@0"}) {
-    benchmark::RegisterBenchmark(id, [this, id](benchmark::State& state) {
-      const StatusOr<ContainedRun> measured = Measure(id);
-      ReportRun(measured.ok() ? StatusOr<SampledRun>(measured->run) : measured.status(), {}, state);
-    })
+    benchmark::RegisterBenchmark(
+        id,
+        [this, id](benchmark::State& state) {
+          const StatusOr<ContainedRun> measured = Measure(id);
+          ReportRun(measured.ok() ? StatusOr<SampledRun>(measured->run) : measured.status(), {},
+                    state);
+        })
         ->UseManualTime()
         ->Iterations(1);
   }

@@ -1,7 +1,7 @@
 // What the two ends of timings say to each other. Internal to this folder.
 //
-// A request is a number, a TimingRequest and an id (of kSupports and kPrepare; else empty), its reply
-// the same number, a status code and a message, and if that is OK:
+// A request is a number, a TimingRequest and an id (of kSupports and kPrepare; else empty), its
+// reply the same number, a status code and a message, and if that is OK:
 //   kOpen      a text
 //   kSupports  0 or 1
 //   kPrepare   TimedFacts
@@ -35,9 +35,9 @@ inline Status ReadStatus(plugin::PacketReader& reader) {
   const std::uint64_t code = reader.U64();
   const std::string message = reader.Text();
   const auto most = static_cast<std::uint64_t>(StatusCode::kInternal);
-  return code == 0 ? OkStatus()
-                   : Status(code < most ? static_cast<StatusCode>(code) : StatusCode::kInternal,
-                            message);
+  return code == 0
+             ? OkStatus()
+             : Status(code < most ? static_cast<StatusCode>(code) : StatusCode::kInternal, message);
 }
 
 inline void WriteFacts(const TimedFacts& facts, plugin::PacketWriter& writer) {

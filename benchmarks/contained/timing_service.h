@@ -1,36 +1,21 @@
-// TimingService: the process in which somebody else's code is timed, since that may crash or hang. Its
-// other end is contained_timings.h.
+// TimingService: the process in which somebody else's code is timed, since that may crash or hang.
+// Its other end is contained_timings.h.
 //
 //   class Mine final : public TimingSubject { ... };
 //   int main() { Mine mine; return ServeTimings(mine); }
 //
-// The process is asked for one thing after the other, and for each sample by itself, so that the other
-// end has a time limit for each and looks at the GPU between them. Nothing is caught here: what the
-// subject dies of, the process dies of. One thread.
+// The process is asked for one thing after the other, and for each sample by itself, so that the
+// other end has a time limit for each and looks at the GPU between them. Nothing is caught here:
+// what the subject dies of, the process dies of. One thread.
 #ifndef DRAFTMARK_BENCHMARKS_CONTAINED_TIMING_SERVICE_H_
 #define DRAFTMARK_BENCHMARKS_CONTAINED_TIMING_SERVICE_H_
 
-#include <cstdint>
 #include <string>
 
 #include "benchmarks/sampling.h"
 #include "src/base/status.h"
 
 namespace draftmark {
-
-// Of a work that is ready to be timed; of one call, but for `launches`.
-struct TimedFacts {
-  double bytes = 0;                // that must cross the memory bus
-  double flops = 0;
-  double least_seconds = 0;        // what no right sample can be below; 0: not known
-  std::uint64_t kernels = 0;       // launched
-  std::uint64_t peak_bytes = 0;    // operands and workspace
-  std::uint64_t reuse_bytes = 0;   // launch_plan.h
-  std::uint64_t launches = 0;      // of a sample
-  bool judged = false;             // by its oracle
-
-  bool operator==(const TimedFacts&) const = default;
-};
 
 class TimingSubject {
  public:

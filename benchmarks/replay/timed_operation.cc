@@ -32,6 +32,8 @@ Status RepeatOnDevice(std::byte* memory, std::uint64_t pattern, std::uint64_t by
   return OkStatus();
 }
 
+double FlopsOf(const OperationCase& c) { return c.operation->flops(c.keys); }
+
 }  // namespace
 
 StatusOr<std::unique_ptr<TimedOperation>> TimedOperation::Create(
@@ -57,16 +59,16 @@ Status TimedOperation::Prepare(const TimedOperationOptions& options) {
 
 Status TimedOperation::Plan(const OperandSet& operands, CacheState cache) {
   DM_ASSIGN_OR_RETURN(layout_, LayOut(operands, kGuardBytes));
-  DM_ASSIGN_OR_RETURN(facts_.traffic, TrafficOf(c_));
-  facts_.operand_bytes = layout_.read + layout_.written;
-  facts_.workspace_bytes = Aligned(operation_.workspace_bytes(c_));
+  DM_ASSIGN_OR_RETURN(launch_.traffic, TrafficOf(c_));
+  launch_.operand_bytes = layout_.read + layout_.written;
+  launch_.workspace_bytes = Aligned(operation_.workspace_bytes(c_));
   const BenchmarkGpu& gpu = kit_.gpu();
-  facts_.l2_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(gpu.info().l2_bytes, 0));
-  const std::uint64_t aside = 2 * layout_.written + facts_.workspace_bytes;
-  facts_.memory_bytes = kit_.memory_limit() - std::min(kit_.memory_limit(), aside);
-  DM_ASSIGN_OR_RETURN(plan_, PlanLaunches(facts_, cache));
+  launch_.l2_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(gpu.info().l2_bytes, 0));
+  const std::uint64_t aside = 2 * layout_.written + launch_.workspace_bytes;
+  launch_.memory_bytes = kit_.memory_limit() - std::min(kit_.memory_limit(), aside);
+  DM_ASSIGN_OR_RETURN(plan_, PlanLaunches(launch_, cache));
   least_seconds_ =
-      LeastReplaySeconds(facts_, plan_, gpu.theoretical_bytes_per_second().value_or(0)) /
+      LeastReplaySeconds(launch_, plan_, gpu.theoretical_bytes_per_second().value_or(0)) /
       static_cast<double>(plan_.launches());
   for (const Operand& operand : operands.operands()) {
     DM_ASSIGN_OR_RETURN(const std::uint64_t bytes, TensorBytes(operand.dtype, operand.shape));
@@ -78,7 +80,7 @@ Status TimedOperation::Plan(const OperandSet& operands, CacheState cache) {
 
 Status TimedOperation::Place(const OperandSet& operands) {
   const std::uint64_t total =
-      (plan_.copies + 2) * layout_.written + plan_.copies * layout_.read + facts_.workspace_bytes;
+      (plan_.copies + 2) * layout_.written + plan_.copies * layout_.read + launch_.workspace_bytes;
   DM_ASSIGN_OR_RETURN(written_, kit_.Memory(total));
   read_ = written_ + plan_.copies * layout_.written;
   pristine_ = read_ + plan_.copies * layout_.read;
@@ -118,7 +120,7 @@ Status TimedOperation::LaunchOnce(const BenchmarkOperands& made,
   DM_RETURN_IF_ERROR(Launch(copies_.front()));
   DM_RETURN_IF_ERROR(kit_.gpu().stream().Synchronize());
   DM_RETURN_IF_ERROR(CheckWritten(made.operands));
-  if (made.exact && flops() < options.most_judged_flops) {
+  if (made.exact && FlopsOf(c_) < options.most_judged_flops) {
     DM_RETURN_IF_ERROR(Judge(options.backend));
   }
   // What is read and written changes with every launch.
@@ -175,6 +177,17 @@ Status TimedOperation::Capture() {
                       }));
   graph_.emplace(std::move(graph));
   return OkStatus();
+}
+
+TimedFacts TimedOperation::facts() const {
+  return {.bytes = static_cast<double>(launch_.traffic.read + launch_.traffic.written),
+          .flops = FlopsOf(c_),
+          .least_seconds = least_seconds_,
+          .kernels = graph_->kernels() / plan_.launches(),
+          .peak_bytes = peak_bytes_,
+          .reuse_bytes = plan_.reuse_bytes,
+          .launches = plan_.launches(),
+          .judged = judged_};
 }
 
 StatusOr<TimedSample> TimedOperation::Run() {

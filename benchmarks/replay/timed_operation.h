@@ -3,14 +3,14 @@
 //   DM_ASSIGN_OR_RETURN(const auto timed, TimedOperation::Create(kit, c, *operation, {}));
 //   DM_ASSIGN_OR_RETURN(const SampledRun run, TakeSamples(*timed, monitor, watch, {}));
 //
-// A sample is one replay of a graph, its time that of one launch in it. Timed calls are checked calls:
-// before each replay all that the launches write is poisoned (0xFF bytes; what they read and write
-// gets its first values back), and behind it every copy must hold, guard bands included, the bits
-// that a launch outside of the graph has left on the first. That launch must have written every
-// output, and small cases are judged by conformance against their oracle.
+// A sample is one replay of a graph, its time that of one launch in it. Timed calls are checked
+// calls: before each replay all that the launches write is poisoned (0xFF bytes; what they read and
+// write gets its first values back), and behind it every copy must hold, guard bands included, the
+// bits that a launch outside of the graph has left on the first. That launch must have written
+// every output, and small cases are judged by conformance against their oracle.
 //
-// Errors: UNIMPLEMENTED without a kernel; FAILED_PRECONDITION where the operands cannot be proved to
-// be cold or warm; INTERNAL for wrong results; those of CUDA. One at a time for a kit.
+// Errors: UNIMPLEMENTED without a kernel; FAILED_PRECONDITION where the operands cannot be proved
+// to be cold or warm; INTERNAL for wrong results; those of CUDA. One at a time for a kit.
 #ifndef DRAFTMARK_BENCHMARKS_REPLAY_TIMED_OPERATION_H_
 #define DRAFTMARK_BENCHMARKS_REPLAY_TIMED_OPERATION_H_
 
@@ -50,11 +50,7 @@ class TimedOperation final : public TimedWork {
   double LeastSeconds() const override { return least_seconds_; }
 
   const LaunchPlan& plan() const { return plan_; }
-  const Traffic& traffic() const { return facts_.traffic; }
-  double flops() const { return c_.operation->flops(c_.keys); }
-  std::uint64_t kernels() const { return graph_->kernels() / plan_.launches(); }  // of one call
-  std::uint64_t peak_bytes() const { return peak_bytes_; }  // operands and workspace of one call
-  bool judged() const { return judged_; }
+  TimedFacts facts() const;
 
  private:
   TimedOperation(ReplayKit& kit, const OperationCase& c, const kernels::DeviceOperation& operation)
@@ -77,7 +73,7 @@ class TimedOperation final : public TimedWork {
   const OperationCase c_;
   const kernels::DeviceOperation& operation_;
   OperandLayout layout_;
-  LaunchFacts facts_;
+  LaunchFacts launch_;
   LaunchPlan plan_;
   // Parts of the kit's memory.
   std::byte* written_ = nullptr;   // of all copies

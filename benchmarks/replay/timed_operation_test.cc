@@ -63,9 +63,9 @@ class TimedOperationTest : public GpuTest {
 
 TEST_F(TimedOperationTest, AnHonestOperationIsTimedAndJudged) {
   DM_ASSERT_OK_AND_ASSIGN(const auto timed, MakeReal(kNorm));
-  EXPECT_TRUE(timed->judged());
-  EXPECT_EQ(timed->kernels(), 1u);
-  EXPECT_EQ(timed->peak_bytes(), 2u * (2 * 16 * 4096 + 4096));
+  EXPECT_TRUE(timed->facts().judged);
+  EXPECT_EQ(timed->facts().kernels, 1u);
+  EXPECT_EQ(timed->facts().peak_bytes, 2u * (2 * 16 * 4096 + 4096));
   EXPECT_EQ(timed->plan().launches(), kMostLaunches);
   for (int i = 0; i < 5; ++i) {
     DM_ASSERT_OK_AND_ASSIGN(const TimedSample sample, timed->Run());

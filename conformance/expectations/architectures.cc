@@ -44,55 +44,124 @@ struct Judged {
 };
 using AllJudged = std::map<std::pair<std::string, std::string>, Judged>;  // architecture, operation
 
-std::uint64_t CountOf(const Json& json, const char* key) {
-  if (!json.is_object()) return 0;
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+constexpr char kDraftProgram[] = "conformance.cuda.cuda_cases_test";
+
+Status Unexpected(const std::string& file, const std::string& field, std::string_view expected,
+                  const Json& found) {
+  return InvalidArgumentError(
+      fmt::format("{}: {}: expected {}, found {}", file, field, expected, found.dump()));
 }
 
-const Json& Part(const Json& json, const char* key) {
-  static const Json kNothing;
-  if (!json.is_object()) return kNothing;
-  const auto found = json.find(key);
-  return found == json.end() ? kNothing : *found;
+// Null if there is none of that name; an error if what is there is no object.
+StatusOr<const Json*> ObjectAt(const Json& parent, const std::string& key, const std::string& file,
+                               const std::string& field) {
+  const auto found = parent.find(key);
+  if (found == parent.end()) return static_cast<const Json*>(nullptr);
+  if (!found->is_object()) return Unexpected(file, field, "an object", *found);
+  return &*found;
 }
 
-Status ReadResult(const std::string& name, const Json& json, AllJudged& judged) {
-  const Json& capability = Part(json, "compute_capability");
-  if (!capability.is_string() || !NumberOf(capability.get<std::string>())) {
-    return InvalidArgumentError(
-        fmt::format("{}: compute_capability: expected one such as \"sm_90\", found {}", name,
-                    capability.dump()));
+StatusOr<std::uint64_t> CountAt(const Json& parent, const char* key, const std::string& file,
+                                const std::string& field) {
+  const std::string name = fmt::format("{}.{}", field, key);
+  const auto found = parent.find(key);
+  if (found == parent.end()) {
+    return InvalidArgumentError(fmt::format("{}: {}: expected a count, found none", file, name));
   }
-  const std::string architecture = capability.get<std::string>();
-  const Json& conformance = Part(json, "conformance");
-  const auto add = [&](const std::string& operation, std::uint64_t runs) {
-    Judged& known = judged[{architecture, operation}];
-    if (runs > known.runs) known = {name, runs};
-  };
-  const Json& operations = Part(conformance, "operations");
-  if (operations.is_object()) {
-    for (const auto& [operation, result] : operations.items()) {
-      add("op/" + operation, CountOf(result, "judged_runs"));
+  if (!found->is_number_unsigned()) return Unexpected(file, name, "a count", *found);
+  return found->get<std::uint64_t>();
+}
+
+// Results by what they say; `operations` are the names that there are.
+class ResultReader {
+ public:
+  explicit ResultReader(const std::vector<std::string>& operations)
+      : operations_(operations.begin(), operations.end()) {}
+
+  Status Read(const std::string& file, const Json& json) {
+    if (!json.is_object()) return InvalidArgumentError(file + ": expected an object");
+    const auto capability = json.find("compute_capability");
+    if (capability == json.end() || !capability->is_string() ||
+        !NumberOf(capability->get<std::string>())) {
+      return Unexpected(file, "compute_capability", "one such as \"sm_90\"",
+                        capability == json.end() ? Json() : *capability);
     }
+    const std::string architecture = capability->get<std::string>();
+    DM_ASSIGN_OR_RETURN(const Json* const conformance,
+                        ObjectAt(json, "conformance", file, "conformance"));
+    if (conformance == nullptr) return NotCounted(file, "it has no `conformance`");
+    const std::string field = "conformance.operations";
+    DM_ASSIGN_OR_RETURN(const Json* const operations,
+                        ObjectAt(*conformance, "operations", file, field));
+    if (operations != nullptr) {
+      DM_RETURN_IF_ERROR(ReadOperations(file, field, architecture, *operations));
+    }
+    DM_ASSIGN_OR_RETURN(const Json* const programs,
+                        ObjectAt(*conformance, "programs", file, "conformance.programs"));
+    const std::string program_field = fmt::format("conformance.programs.{}", kDraftProgram);
+    const Json* drafts = nullptr;
+    if (programs != nullptr) {
+      DM_ASSIGN_OR_RETURN(drafts, ObjectAt(*programs, kDraftProgram, file, program_field));
+    }
+    if (drafts != nullptr) {
+      DM_ASSIGN_OR_RETURN(const std::uint64_t passed,
+                          CountAt(*drafts, "passed", file, program_field));
+      Add(architecture, std::string(kDraft), file, passed);
+    }
+    if (drafts != nullptr || (operations != nullptr && !operations->empty())) return OkStatus();
+    return NotCounted(
+        file, fmt::format("its `conformance` has neither `operations` nor {}", kDraftProgram));
   }
-  add(std::string(kDraft),
-      CountOf(Part(Part(conformance, "programs"), "conformance.cuda.cuda_cases_test"), "passed"));
-  return OkStatus();
-}
 
-StatusOr<AllJudged> ReadResults(const std::string& folder, FileSystem& file_system) {
+  AllJudged TakeJudged() {
+    std::erase_if(judged_, [](const auto& entry) { return entry.second.runs == 0; });
+    return std::move(judged_);
+  }
+  std::vector<std::string> TakeNotCounted() { return std::move(not_counted_); }
+
+ private:
+  Status ReadOperations(const std::string& file, const std::string& field,
+                        const std::string& architecture, const Json& operations) {
+    for (const auto& [operation, result] : operations.items()) {
+      const std::string name = fmt::format("{}.{}", field, operation);
+      if (!operations_.contains(operation)) {
+        return InvalidArgumentError(fmt::format("{}: {}: there is no such operation", file, name));
+      }
+      if (!result.is_object()) return Unexpected(file, name, "an object", result);
+      DM_ASSIGN_OR_RETURN(const std::uint64_t runs, CountAt(result, "judged_runs", file, name));
+      Add(architecture, "op/" + operation, file, runs);
+    }
+    return OkStatus();
+  }
+
+  void Add(const std::string& architecture, const std::string& operation, const std::string& file,
+           std::uint64_t runs) {
+    Judged& known = judged_[{architecture, operation}];
+    if (runs > known.runs) known = {file, runs};
+  }
+
+  Status NotCounted(const std::string& file, const std::string& why) {
+    not_counted_.push_back(fmt::format("{}: {}", NameOf(file), why));
+    return OkStatus();
+  }
+
+  const std::set<std::string> operations_;
+  AllJudged judged_;
+  std::vector<std::string> not_counted_;
+};
+
+Status ReadResults(const std::string& folder, FileSystem& file_system, ResultReader& reader) {
   DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system.List(folder));
-  AllJudged judged;
   for (const std::string& name : names) {
     if (!name.ends_with(".json")) continue;
     const std::string path = JoinPath(folder, name);
     DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, file_system));
     DM_ASSIGN_OR_RETURN(const Json json, ParseJson(text, path));
-    DM_RETURN_IF_ERROR(ReadResult(path, json, judged));
+    DM_RETURN_IF_ERROR(reader.Read(path, json));
   }
-  std::erase_if(judged, [](const auto& entry) { return entry.second.runs == 0; });
-  return judged;
+  return OkStatus();
 }
 
 // Architecture and why it cannot be built, if it cannot; ascending.
@@ -170,10 +239,12 @@ std::vector<std::string> BuiltArchs() {
   return archs;
 }
 
-StatusOr<std::vector<ArchitectureRow>> ReadArchitectures(const ArchitectureSources& sources,
-                                                         FileSystem& file_system) {
+StatusOr<Architectures> ReadArchitectures(const ArchitectureSources& sources,
+                                          FileSystem& file_system) {
   DM_ASSIGN_OR_RETURN(const auto files, ReadFiles(sources.expectations, file_system));
-  DM_ASSIGN_OR_RETURN(const AllJudged judged, ReadResults(sources.results, file_system));
+  ResultReader reader(sources.operations);
+  DM_RETURN_IF_ERROR(ReadResults(sources.results, file_system, reader));
+  const AllJudged judged = reader.TakeJudged();
   for (const auto& [key, result] : judged) {
     const std::string& architecture = key.first;
     const auto file = std::find_if(files.begin(), files.end(),
@@ -192,7 +263,8 @@ StatusOr<std::vector<ArchitectureRow>> ReadArchitectures(const ArchitectureSourc
   std::vector<std::string> operations;
   for (const std::string& name : sources.operations) operations.push_back("op/" + name);
   operations.emplace_back(kDraft);
-  std::vector<ArchitectureRow> rows;
+  Architectures known;
+  known.not_counted = reader.TakeNotCounted();
   for (const auto& [architecture, not_built] : files) {
     const std::string codes = CodeFor(sources.built, architecture);
     if (!codes.empty() && !not_built.empty()) {
@@ -207,8 +279,7 @@ StatusOr<std::vector<ArchitectureRow>> ReadArchitectures(const ArchitectureSourc
       const auto result = judged.find({architecture, operation});
       if (result != judged.end()) {
         row.state = ArchitectureState::kRun;
-        row.detail = fmt::format("{} runs in {}", result->second.runs,
-                                 result->second.file.substr(result->second.file.rfind('/') + 1));
+        row.detail = fmt::format("{} runs in {}", result->second.runs, NameOf(result->second.file));
       } else if (!codes.empty()) {
         row.state = ArchitectureState::kCompiled;
         row.detail = "this build has code for it, " + codes;
@@ -217,13 +288,13 @@ StatusOr<std::vector<ArchitectureRow>> ReadArchitectures(const ArchitectureSourc
                                         : fmt::format("not built: this build has code for {}",
                                                       ListOf(sources.built));
       }
-      rows.push_back(std::move(row));
+      known.rows.push_back(std::move(row));
     }
   }
-  return rows;
+  return known;
 }
 
-StatusOr<std::vector<ArchitectureRow>> ReadArchitecturesOfCheckout() {
+StatusOr<Architectures> ReadArchitecturesOfCheckout() {
   const auto find = [](const char* folder) {
     return FindInCheckout(
         folder, [](const std::string& path) { return RealFileSystem().IsDirectory(path); });

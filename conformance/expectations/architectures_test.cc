@@ -7,6 +7,7 @@
 #include "src/base/memory_file_system.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
+#include "src/operations/registry.h"
 
 namespace draftmark {
 namespace {
@@ -53,13 +54,17 @@ class ArchitecturesTest : public ::testing::Test {
   void Expect(const std::string& arch, const std::string& text) {
     Write("e/" + arch + ".toml", text);
   }
-  StatusOr<std::vector<ArchitectureRow>> Read(std::vector<std::string> built = {"sm_80",
-                                                                                "sm_90a"}) {
+  StatusOr<Architectures> Known(std::vector<std::string> built = {"sm_80", "sm_90a"}) {
     return ReadArchitectures({.expectations = "e",
                               .results = "r",
                               .built = std::move(built),
                               .operations = {"argmax", "conv"}},
                              files_);
+  }
+  StatusOr<std::vector<ArchitectureRow>> Read(std::vector<std::string> built = {"sm_80",
+                                                                                "sm_90a"}) {
+    DM_ASSIGN_OR_RETURN(Architectures known, Known(std::move(built)));
+    return std::move(known.rows);
   }
   MemoryFileSystem files_;
 };
@@ -127,14 +132,82 @@ TEST_F(ArchitecturesTest, Contradictions) {
   EXPECT_THAT(Read(), StatusIs(StatusCode::kInvalidArgument, HasSubstr("sm_90a.toml")));
 }
 
+// Another name of an architecture that is there, or of none.
+TEST(ArchitectureNamesTest, MustBeThoseOfArchitectures) {
+  for (const std::string arch :
+       {"sm_-5", "sm_0", "sm_9", "sm_090", "sm_+90", "sm_", "sm_9x0", "sm_90aa"}) {
+    MemoryFileSystem files;
+    const auto read = [&] {
+      return ReadArchitectures(
+                 {.expectations = "e", .results = "r", .built = {}, .operations = {"argmax"}},
+                 files)
+          .status();
+    };
+    const std::string expectations = "schema_version = 1\n";
+    ASSERT_THAT(WriteTextFile("e/sm_90.toml", expectations, files), IsOk());
+    const std::string result = R"({"compute_capability": ")" + arch + R"("})";
+    ASSERT_THAT(WriteTextFile("r/x.json", result, files), IsOk());
+    EXPECT_THAT(read(), StatusIs(StatusCode::kInvalidArgument,
+                                 HasSubstr("r/x.json: compute_capability: expected one such as")))
+        << arch;
+    ASSERT_THAT(WriteTextFile("e/" + arch + ".toml", expectations, files), IsOk());
+    EXPECT_THAT(read(), StatusIs(StatusCode::kInvalidArgument,
+                                 HasSubstr(arch + ".toml: expected a name such as sm_90.toml")));
+  }
+}
+
+TEST_F(ArchitecturesTest, WhatCannotBeCountedIsRefused) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"[1]", "r/x.json: expected an object"},
+      {R"({"compute_capability": 90})",
+       "r/x.json: compute_capability: expected one such as \"sm_90\", found 90"},
+      {R"({"compute_capability": "sm_80", "conformance": []})",
+       "r/x.json: conformance: expected an object, found []"},
+      {R"({"compute_capability": "sm_80", "conformance": {"operations": ["argmax"]}})",
+       "r/x.json: conformance.operations: expected an object, found [\"argmax\"]"},
+      {R"({"compute_capability": "sm_80", "conformance": {"operations": {"argmaxx": {}}}})",
+       "r/x.json: conformance.operations.argmaxx: there is no such operation"},
+      {R"({"compute_capability": "sm_80", "conformance": {"operations": {"argmax": 26}}})",
+       "r/x.json: conformance.operations.argmax: expected an object, found 26"},
+      {R"({"compute_capability": "sm_80", "conformance": {"operations": {"argmax": {"runs": 1}}}})",
+       "r/x.json: conformance.operations.argmax.judged_runs: expected a count, found none"},
+      {R"({"compute_capability": "sm_80",
+           "conformance": {"operations": {"argmax": {"judged_runs": -1}}}})",
+       "r/x.json: conformance.operations.argmax.judged_runs: expected a count, found -1"},
+      {R"({"compute_capability": "sm_80", "conformance": {"programs": 1}})",
+       "r/x.json: conformance.programs: expected an object, found 1"},
+      {R"({"compute_capability": "sm_80",
+           "conformance": {"programs": {"conformance.cuda.cuda_cases_test": {"passed": "1"}}}})",
+       "r/x.json: conformance.programs.conformance.cuda.cuda_cases_test.passed: expected a count, "
+       "found \"1\""}};
+  for (const auto& [text, message] : kCases) {
+    Write("r/x.json", text);
+    EXPECT_THAT(Known().status(), StatusIs(StatusCode::kInvalidArgument, message));
+  }
+}
+
+TEST_F(ArchitecturesTest, ResultsOfOtherThingsAreListed) {
+  Write("r/mistyped.json", R"({"compute_capability": "sm_80", "conformence": {}})");
+  Write("r/total.json", R"({"compute_capability": "sm_80", "conformance": {
+      "passed": 7, "operations": {}, "programs": {"another": {"passed": 7}}}})");
+  DM_ASSERT_OK_AND_ASSIGN(const Architectures known, Known());
+  EXPECT_THAT(known.not_counted,
+              ::testing::ElementsAre("bench.json: it has no `conformance`",
+                                     "mistyped.json: it has no `conformance`",
+                                     "total.json: its `conformance` has neither `operations` nor "
+                                     "conformance.cuda.cuda_cases_test"));
+}
+
 TEST(ArchitecturesOfCheckoutTest, TheCommittedFilesAgree) {
-  DM_ASSERT_OK_AND_ASSIGN(const std::vector<ArchitectureRow> rows,
+  std::vector<std::string> operations;
+  for (const Operation& operation : AllOperations()) operations.emplace_back(operation.name);
+  DM_ASSERT_OK_AND_ASSIGN(const Architectures known,
                           ReadArchitectures({.expectations = TestData("conformance/expectations"),
                                              .results = TestData("conformance/results"),
                                              .built = BuiltArchs(),
-                                             .operations = {"argmax", "paged_attention"}}));
+                                             .operations = operations}));
   std::map<std::string, std::set<ArchitectureState>> states;
-  for (const ArchitectureRow& row : rows) states[row.architecture].insert(row.state);
+  for (const ArchitectureRow& row : known.rows) states[row.architecture].insert(row.state);
   // sm_75 to sm_121, every architecture that CUDA 13 compiles for.
   for (const char* const arch : {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100",
                                  "sm_103", "sm_110", "sm_120", "sm_121"}) {

@@ -1,12 +1,12 @@
-// A plug-in as a backend of the conformance suites: operations, and drafts stage by stage, judged like
-// our own CUDA kernels.
+// A plug-in as a backend of the conformance suites: operations, and drafts stage by stage, judged
+// like our own CUDA kernels.
 //
 //   DM_ASSIGN_OR_RETURN(const auto plugin, PluginBackend::Open({.library = "./libmine.so"}));
 //   DM_ASSIGN_OR_RETURN(const OperationReport report, plugin->CheckOperation(c));
 //   report.no_result.unsupported(), report.passed()
 //
-// Whatever a plug-in does is a report: passed, failed, or without a result (no_result.h). An error is
-// a case that cannot be judged at all. One thread at a time.
+// Whatever a plug-in does is a report: passed, failed, or without a result (no_result.h). An error
+// is a case that cannot be judged at all. One thread at a time.
 #ifndef DRAFTMARK_CONFORMANCE_PLUGIN_PLUGIN_BACKEND_H_
 #define DRAFTMARK_CONFORMANCE_PLUGIN_PLUGIN_BACKEND_H_
 

@@ -13,8 +13,8 @@
 namespace draftmark::plugin {
 namespace {
 
-// How much of a workspace is poisoned, from either end: all of a large one would take longer than most
-// cases.
+// How much of a workspace is poisoned, from either end: all of a large one would take longer than
+// most cases.
 constexpr std::uint64_t kPoisonedWorkspace = std::uint64_t{1} << 20;
 
 std::vector<std::uint64_t> SizesOf(const OperandSet& operands) {
@@ -104,12 +104,7 @@ PluginAnswer ContainedPlugin::Query(const OperationCase& c) {
     MessageBytes rest;
     return process.Ask(request, rest);
   });
-  if (answer.ok() && answer.workspace_bytes > kMostWorkspace) {
-    return FailedAnswer("contradiction", fmt::format("asks for a workspace of {} bytes, {} are "
-                                                     "allowed",
-                                                     answer.workspace_bytes, kMostWorkspace));
-  }
-  return answer;
+  return LimitWorkspace(std::move(answer));
 }
 
 Status ContainedPlugin::Place(const OperandSet& operands, const Regions& regions,

@@ -7,10 +7,10 @@
 //
 // A crash, an exit, a hang beyond the time limit, a write beside an operand or to one that is only
 // read: each is a failed answer that says so (PluginAnswer::kind), and the next call has a fresh
-// process. A process that dies after it has run other cases may die of one of those: the case is run
-// once more in a process of its own, and if it lives there, that is its result, and `late_deaths` has
-// the other. What is judged is judged here, by memory and results that the plug-in no longer reaches.
-// One thread at a time, always the same.
+// process. A process that dies after it has run other cases may die of one of those: the case is
+// run once more in a process of its own, and if it lives there, that is its result, and
+// `late_deaths` has the other. What is judged is judged here, by memory and results that the
+// plug-in no longer reaches. One thread at a time, always the same.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_CONTAINED_PLUGIN_H_
 #define DRAFTMARK_KERNELS_PLUGIN_CONTAINED_PLUGIN_H_
 
@@ -32,8 +32,6 @@
 namespace draftmark::plugin {
 
 inline constexpr int kMostHangs = 2;
-// Of one case. More than any kernel needs, and far from what makes a machine swap.
-inline constexpr std::uint64_t kMostWorkspace = std::uint64_t{1} << 30;
 
 struct PluginOptions {
   std::string library;
@@ -72,13 +70,13 @@ class ContainedPlugin {
   PluginAnswer Run(const OperationCase& c, const OperandSet& operands,
                    std::uint64_t workspace_bytes, OperandValues& values);
 
-  // Processes that died in a case that is not to blame, each as a line. Failures of the plug-in all the
-  // same.
+  // Processes that died in a case that is not to blame, each as a line. Failures of the plug-in all
+  // the same.
   const std::vector<std::string>& late_deaths() const { return late_deaths_; }
 
   // A session on the weights of a draft case's folder, in a process of its own. UNIMPLEMENTED: the
-  // plug-in does not support it. This and all else that it answers but OK, now or in a later call of
-  // the session, is in `session_answer` as well.
+  // plug-in does not support it. This and all else that it answers but OK, now or in a later call
+  // of the session, is in `session_answer` as well.
   StatusOr<std::unique_ptr<DraftSession>> OpenSession(const std::string& directory,
                                                       const DrafterConfig& config,
                                                       const SessionLimits& limits);

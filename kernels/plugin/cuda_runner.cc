@@ -16,8 +16,8 @@
 namespace draftmark::plugin {
 namespace {
 
-// INTERNAL is what DeviceOperands and GuardedBuffer say of memory that a kernel must not touch; what
-// CUDA itself says is told by asking it.
+// INTERNAL is what DeviceOperands and GuardedBuffer say of memory that a kernel must not touch;
+// what CUDA itself says is told by asking it.
 PluginAnswer Told(const Status& status) {
   if (cudaPeekAtLastError() != cudaSuccess) return FailedAnswer("device error", status.message());
   const bool input = status.message().find("operand that it reads") != std::string::npos;

@@ -4,7 +4,8 @@
  * table: who it is, which device it computes on, the operations that it has, and, if it likes, a
  * whole draft session. `draftmark verify --backend ./libmine.so` then runs each operation at its
  * boundary shapes and compares every element with what is right, and
- * `operations_benchmark --backend ./libmine.so` times it. README.md beside this file walks through it.
+ * `operations_benchmark --backend ./libmine.so` times it. README.md beside this file walks through
+ * it.
  *
  *   static draftmark_result Run(const draftmark_call* call, draftmark_message* message) {
  *     const draftmark_operand* x = draftmark_find_operand(call, "x");
@@ -15,16 +16,16 @@
  * C99 and C++. Nothing else is needed to build a plug-in: this file may be copied into any project.
  *
  * Units: sizes are in bytes where a name says bytes, else in elements. Strings are UTF-8 and end
- * with a NUL. Ownership: everything in the table belongs to the plug-in and must live as long as the
- * library is loaded; everything that a function gets belongs to the host and is gone when it
+ * with a NUL. Ownership: everything in the table belongs to the plug-in and must live as long as
+ * the library is loaded; everything that a function gets belongs to the host and is gone when it
  * returns, but for what draftmark_session_options says. Threads: one call at a time. The library
  * runs in a process of its own: a crash, an exit or a hang costs the case that ran, and no other.
  * What operations compute, on which shapes, is src/operations and the project's drafter
  * specification; kernels/plugin/README.md lists operands and attributes of each.
  *
- * How it grows: a struct that gets new fields gets them at its end, and says its size as the one who
- * filled it in was compiled. Read a field only if struct_size covers it. DRAFTMARK_PLUGIN_ABI changes
- * when an old plug-in would be misunderstood; the host then refuses it. */
+ * How it grows: a struct that gets new fields gets them at its end, and says its size as the one
+ * who filled it in was compiled. Read a field only if struct_size covers it. DRAFTMARK_PLUGIN_ABI
+ * changes when an old plug-in would be misunderstood; the host then refuses it. */
 #ifndef DRAFTMARK_PLUGIN_H_
 #define DRAFTMARK_PLUGIN_H_
 
@@ -182,7 +183,8 @@ typedef struct draftmark_stage_sink {
 } draftmark_stage_sink;
 
 /* One block: `width` tokens, the anchor and then mask ids. The plug-in fills in `draft_count`
- * entries of the arrays behind it, in host memory; margins and confidences may be left as they are. */
+ * entries of the arrays behind it, in host memory; margins and confidences may be left as they
+ * are. */
 typedef struct draftmark_block {
   uint32_t struct_size;
   uint32_t band;

@@ -1,8 +1,8 @@
-// HostedSession: a draft session of a plug-in, in the plug-in's process. Internal to this folder; the
-// other end is plugin_session.h.
+// HostedSession: a draft session of a plug-in, in the plug-in's process. Internal to this folder;
+// the other end is plugin_session.h.
 //
-// Requests that begin with kOpen, kAppend, kDrop, kReset or kPropose go to Handle, which reads their
-// fields and writes the reply. One session at a time; one thread.
+// Requests that begin with kOpen, kAppend, kDrop, kReset or kPropose go to Handle, which reads
+// their fields and writes the reply. One session at a time; one thread.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_HOSTED_SESSION_H_
 #define DRAFTMARK_KERNELS_PLUGIN_HOSTED_SESSION_H_
 

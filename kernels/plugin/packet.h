@@ -81,7 +81,8 @@ class PacketReader {
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
     return values;
   }
-  // A number of items that follow, each of at least a byte: never more than the bytes that are left.
+  // A number of items that follow, each of at least a byte: never more than the bytes that are
+  // left.
   std::uint64_t Count() {
     const std::uint64_t count = U64();
     if (count <= left_.size()) return count;

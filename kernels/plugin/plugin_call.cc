@@ -78,6 +78,13 @@ PluginAnswer MessageBuffer::Answer(draftmark_result result) const {
   }
 }
 
+PluginAnswer LimitWorkspace(PluginAnswer answer) {
+  if (!answer.ok() || answer.workspace_bytes <= kMostWorkspace) return answer;
+  return FailedAnswer("contradiction",
+                      fmt::format("asks for a workspace of {} bytes, {} are allowed",
+                                  answer.workspace_bytes, kMostWorkspace));
+}
+
 std::vector<std::pair<std::string, double>> NumbersOf(const OperationCase& c) {
   std::vector<std::pair<std::string, double>> numbers;
   for (const auto& [name, value] : c.keys.values()) {

@@ -5,8 +5,8 @@
 //   for (std::size_t i = 0; i < call.operand_count(); ++i) call.Place(i, address);
 //   call.Run(operation, workspace, stream)
 //
-// Operands are those of MakeOperands(c), in its order. Whoever calls Run sees to the memory. Movable,
-// not copyable; one thread at a time.
+// Operands are those of MakeOperands(c), in its order. Whoever calls Run sees to the memory.
+// Movable, not copyable; one thread at a time.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_PLUGIN_CALL_H_
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_CALL_H_
 
@@ -30,8 +30,9 @@ enum class PluginResult { kOk, kUnsupported, kFailed };
 
 struct PluginAnswer {
   PluginResult result = PluginResult::kOk;
-  // What kind of failure: "failed" if the plug-in said so itself, "crash", "hang", "exit", "garbage"
-  // (service_process.h), "device error", "wrote outside", "changed an input", "contradiction".
+  // What kind of failure: "failed" if the plug-in said so itself, "crash", "hang", "exit",
+  // "garbage" (service_process.h), "device error", "wrote outside", "changed an input",
+  // "contradiction".
   std::string kind = {};
   std::string message = {};
   std::uint64_t workspace_bytes = 0;  // of a query
@@ -41,14 +42,19 @@ struct PluginAnswer {
 
 PluginAnswer FailedAnswer(std::string kind, std::string message);
 
+// Of one case. More than any kernel needs, and far from what makes a machine swap.
+inline constexpr std::uint64_t kMostWorkspace = std::uint64_t{1} << 30;
+// An answer to a query; a contradiction if it asks for more.
+PluginAnswer LimitWorkspace(PluginAnswer answer);
+
 // A draftmark_message to hand over, and what was written to it as one printable line.
 class MessageBuffer {
  public:
   draftmark_message* get() { return &message_; }
   // What `result` and the text say.
   PluginAnswer Answer(draftmark_result result) const;
-  // What `call`, a call of the plug-in's, and the text say. A C++ exception is a "crash": nobody knows
-  // what is left behind it.
+  // What `call`, a call of the plug-in's, and the text say. A C++ exception is a "crash": nobody
+  // knows what is left behind it.
   PluginAnswer AnswerOf(const std::function<draftmark_result()>& call) const;
 
  private:

@@ -4,8 +4,8 @@
 //   library.table().Find("rms_norm")
 //
 // Loading runs the library's code, which may do anything: the process should be one that may die
-// (plugin_host.h), or whoever starts it contains it, as `draftmark perf gate` does. The library is
-// never unloaded, since threads and handlers of it may still run. Immutable, thread-safe.
+// (plugin_host.h, benchmarks/plugin_timing.h). The library is never unloaded, since threads and
+// handlers of it may still run. Immutable, thread-safe.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_PLUGIN_LIBRARY_H_
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_LIBRARY_H_
 
@@ -22,8 +22,9 @@ bool IsPluginPath(const std::string& name);
 
 class PluginLibrary {
  public:
-  // `path` is a file, also without a '/'. INVALID_ARGUMENT for one that is not there, is no library,
-  // lacks draftmark_plugin_entry or has a table that cannot be. Messages begin with the path.
+  // `path` is a file, also without a '/'. INVALID_ARGUMENT for one that is not there, is no
+  // library, lacks draftmark_plugin_entry or has a table that cannot be. Messages begin with the
+  // path.
   static StatusOr<PluginLibrary> Load(const std::string& path);
 
   const PluginTable& table() const { return table_; }

@@ -31,8 +31,8 @@ class PluginProcess {
   SharedMemory& memory() { return memory_; }
   bool alive() const { return alive_; }
 
-  // What came behind the answer is in `results`. After a device error or an exception there is no going
-  // on either.
+  // What came behind the answer is in `results`. After a device error or an exception there is no
+  // going on either.
   PluginAnswer Ask(const PacketWriter& request, MessageBytes& results) {
     return Ask(request, seconds_, /*when=*/"", results);
   }

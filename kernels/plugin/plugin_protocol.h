@@ -1,7 +1,7 @@
 // What our process and that of a plug-in say to each other. Internal to this folder.
 //
-// Requests are a number, a Request and its fields, replies the number of their request, an answer and
-// its fields; so nothing that comes twice or late is taken for the answer to something else:
+// Requests are a number, a Request and its fields, replies the number of their request, an answer
+// and its fields; so nothing that comes twice or late is taken for the answer to something else:
 //   kHello                                                  -> facts (plugin_process.h)
 //   kQuery   case id                                        -> (the answer has the workspace)
 //   kRun     case id, bytes of shared memory, regions, workspace bytes

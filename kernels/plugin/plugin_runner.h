@@ -1,12 +1,12 @@
-// PluginRunner: runs a case of a plug-in's operation on the device that the plug-in computes on. In the
-// plug-in's process.
+// PluginRunner: runs a case of a plug-in's operation on the device that the plug-in computes on. In
+// the plug-in's process.
 //
 //   DM_ASSIGN_OR_RETURN(const auto runner, OpenRunner(table));
 //   const PluginAnswer answer = runner->Run(operation, c, memory, regions, workspace_bytes);
 //
 // Operands come and go in host memory, which the other process checks. On the CPU the plug-in works
-// there; on CUDA on copies between guard bands in device memory, which are checked here. One thread at
-// a time.
+// there; on CUDA on copies between guard bands in device memory, which are checked here. One thread
+// at a time.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_PLUGIN_RUNNER_H_
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_RUNNER_H_
 

@@ -1,5 +1,5 @@
-// PluginSession: a DraftSession whose other end is a plug-in in its process. Internal to this folder;
-// ContainedPlugin opens them.
+// PluginSession: a DraftSession whose other end is a plug-in in its process. Internal to this
+// folder; ContainedPlugin opens them.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_PLUGIN_SESSION_H_
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_SESSION_H_
 

@@ -5,8 +5,8 @@
 //
 // Nothing of a table is believed: INVALID_ARGUMENT names the first field that cannot be, with what
 // was expected and found. Pointers to nowhere cannot be told from others, so a table is read in the
-// process that may die of it (plugin_host.h). Functions are pointers into the library, which must stay
-// loaded. Pure; a plain value type.
+// process that may die of it (plugin_host.h). Functions are pointers into the library, which must
+// stay loaded. Pure; a plain value type.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_PLUGIN_TABLE_H_
 #define DRAFTMARK_KERNELS_PLUGIN_PLUGIN_TABLE_H_
 

@@ -1,8 +1,10 @@
-// Hostile tables of a plug-in. The table is made of the input: every number is its bytes, every string and list lies in
-// an allocation of exactly its length, so that a read past its end is seen, and pointers are to those or null. (Pointers
-// to nowhere cannot be told from others: plugin_table.h.)
+// Hostile tables of a plug-in. The table is made of the input: every number is its bytes, every
+// string and list lies in an allocation of exactly its length, so that a read past its end is seen,
+// and pointers are to those or null. (Pointers to nowhere cannot be told from others:
+// plugin_table.h.)
 //
-// A table that is taken is as plugin_table.h says, and its parts can be asked for every operation of the registry.
+// A table that is taken is as plugin_table.h says, and its parts can be asked for every operation
+// of the registry.
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -67,8 +69,8 @@ class TableMaker {
   std::uint32_t Size(std::size_t right) { return Usual(static_cast<std::uint32_t>(right)); }
   bool Null() { return bytes_.Byte() == 0xff; }
 
-  // Ended by a NUL, but for one that begins with 0xFE: then the allocation ends with its last character. Such a one
-  // has at least the characters that a reader may look at.
+  // Ended by a NUL, but for one that begins with 0xFE: then the allocation ends with its last
+  // character. Such a one has at least the characters that a reader may look at.
   const char* String() {
     if (Null()) return nullptr;
     std::string text = bytes_.Until('\n');

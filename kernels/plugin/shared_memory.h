@@ -1,12 +1,12 @@
-// SharedMemory: memory that a plug-in's process and ours both see, in which the operands of a case lie
-// between guard bands.
+// SharedMemory: memory that a plug-in's process and ours both see, in which the operands of a case
+// lie between guard bands.
 //
 //   DM_ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::Create());      // here
 //   DM_RETURN_IF_ERROR(memory.Resize(regions.total));
 //   DM_ASSIGN_OR_RETURN(SharedMemory same, SharedMemory::Open(descriptor, bytes));  // there
 //
-// So the operands of a kernel that crashes are still there to be looked at, and the check of what it
-// wrote is not in its hands. Movable, not copyable. Errors: RESOURCE_EXHAUSTED and those of the
+// So the operands of a kernel that crashes are still there to be looked at, and the check of what
+// it wrote is not in its hands. Movable, not copyable. Errors: RESOURCE_EXHAUSTED and those of the
 // system.
 #ifndef DRAFTMARK_KERNELS_PLUGIN_SHARED_MEMORY_H_
 #define DRAFTMARK_KERNELS_PLUGIN_SHARED_MEMORY_H_

@@ -10,7 +10,7 @@ namespace {
 PluginAnswer Query(const PluginOperation& operation, const OperationCase& c) {
   StatusOr<PluginCall> call = PluginCall::Create(c);
   if (!call.ok()) return {PluginResult::kUnsupported, {}, call.status().message(), 0};
-  return call->Query(operation);
+  return LimitWorkspace(call->Query(operation));
 }
 
 Status Launch(const PluginOperation& operation, const OperationCase& c,
@@ -40,8 +40,12 @@ kernels::DeviceOperation DeviceOperationOf(const PluginOperation& operation) {
               }};
 }
 
-bool Supports(const PluginOperation& operation, const OperationCase& c) {
-  return Query(operation, c).ok();
+StatusOr<bool> Supports(const PluginOperation& operation, const OperationCase& c) {
+  const PluginAnswer answer = Query(operation, c);
+  if (answer.result == PluginResult::kFailed) {
+    return InternalError(fmt::format("plug-in, query of {}: {}", c.Id(), answer.message));
+  }
+  return answer.ok();
 }
 
 }  // namespace draftmark::plugin

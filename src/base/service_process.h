@@ -8,9 +8,9 @@
 //   return RunService(Answer);                           // in that program
 //
 // Requests and replies are bytes; whoever uses them takes nothing in a reply for granted. A program
-// that died, was silent for too long, printed without end or sent what is no reply is gone afterwards,
-// with all of its process group: start another. It counts as dead when it is, though something that it
-// started may live on. One thread at a time.
+// that died, was silent for too long, printed without end or sent what is no reply is gone
+// afterwards, with all of its process group: start another. It counts as dead when it is, though
+// something that it started may live on. One thread at a time.
 #ifndef DRAFTMARK_SRC_BASE_SERVICE_PROCESS_H_
 #define DRAFTMARK_SRC_BASE_SERVICE_PROCESS_H_
 
@@ -50,8 +50,8 @@ struct ServiceEnding {
 
   // "crash", "exit", "hang", "garbage" (a flood as well).
   std::string_view KindName() const;
-  // "crashed: signal 11 (Segmentation fault)", "ended its process with exit code 0", "did not return
-  // within 60 s", then `when` ("while it was loaded"), and what it printed last, printable.
+  // "crashed: signal 11 (Segmentation fault)", "ended its process with exit code 0", "did not
+  // return within 60 s", then `when` ("while it was loaded"), and what it printed last, printable.
   std::string Describe(std::string_view when = "") const;
 };
 
@@ -90,8 +90,9 @@ class ServiceProcess {
 };
 
 // All that such a program does: answers until the other side is gone, and returns the exit code. A
-// crash is the other side's to tell, so there are no handlers of sanitizers and no core files. Programs
-// that this one starts do not have the connection, nor the `inherited` descriptors behind it.
+// crash is the other side's to tell, so there are no handlers of sanitizers and no core files.
+// Programs that this one starts do not have the connection, nor the `inherited` descriptors behind
+// it.
 int RunService(const std::function<MessageBytes(const MessageBytes& request)>& answer,
                int inherited = 0);
 

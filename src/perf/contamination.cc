@@ -35,6 +35,10 @@ bool Moved(const std::optional<double>& before, const std::optional<double>& aft
   return before && after && Moved(*after, *before);
 }
 
+bool Contains(const std::vector<std::uint64_t>& ids, std::uint64_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 }  // namespace
 
 std::string ThrottleText(std::uint64_t reasons) {
@@ -52,29 +56,30 @@ std::string ThrottleText(std::uint64_t reasons) {
 }
 
 ProcessWatch::ProcessWatch(const GpuState& before, const GpuState& after, std::uint64_t own_id) {
+  Add(before, after, own_id);
+}
+
+void ProcessWatch::Add(const GpuState& before, const GpuState& after, std::uint64_t id) {
   if (!after.processes) return;
   const std::vector<std::uint64_t>& now = *after.processes;
-  const auto contains = [](const std::vector<std::uint64_t>& ids, std::uint64_t id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
-  if (contains(now, own_id)) {
-    own_ = own_id;
+  if (Contains(now, id)) {
+    own_.push_back(id);
     return;
   }
   if (!before.processes) return;
   std::vector<std::uint64_t> fresh;
-  for (const std::uint64_t id : now) {
-    if (!contains(*before.processes, id)) fresh.push_back(id);
+  for (const std::uint64_t listed : now) {
+    if (!Contains(*before.processes, listed)) fresh.push_back(listed);
   }
   // Of two newcomers either may be the other's.
-  if (fresh.size() == 1) own_ = fresh.front();
+  if (fresh.size() == 1) own_.push_back(fresh.front());
 }
 
 std::optional<std::size_t> ProcessWatch::Others(const GpuState& state) const {
   if (!state.processes) return std::nullopt;
   return static_cast<std::size_t>(
       std::count_if(state.processes->begin(), state.processes->end(),
-                    [&](std::uint64_t id) { return !own_ || id != *own_; }));
+                    [&](std::uint64_t id) { return !Contains(own_, id); }));
 }
 
 BlockFacts CompareStates(const GpuState& before, const GpuState& after, const ProcessWatch& watch) {

@@ -57,11 +57,14 @@ class ProcessWatch {
   ProcessWatch(const GpuState& before, const GpuState& after, std::uint64_t own_id);
   ProcessWatch() = default;  // knows nobody: every process counts as another
 
+  // One more that is ours, told likewise: a process that this one has started.
+  void Add(const GpuState& before, const GpuState& after, std::uint64_t id);
+
   // Processes of a list that are not ours; absent if the list is.
   std::optional<std::size_t> Others(const GpuState& state) const;
 
  private:
-  std::optional<std::uint64_t> own_;
+  std::vector<std::uint64_t> own_;
 };
 
 // What was seen around a block of samples.

@@ -43,6 +43,18 @@ TEST(ProcessWatch, OfTwoNewcomersNoneIsTrusted) {
   EXPECT_EQ(watch.Others(Processes({8, 9})), 2u);
 }
 
+TEST(ProcessWatch, KnowsWhatItHasStarted) {
+  ProcessWatch watch(Processes({7}), Processes({7, 42}), 42);
+  watch.Add(Processes({7, 42}), Processes({7, 42, 43}), 43);
+  EXPECT_EQ(watch.Others(Processes({42, 43})), 0u);
+  EXPECT_EQ(watch.Others(Processes({7, 42, 43})), 1u);
+  // In a container: as the one that appeared.
+  watch.Add(Processes({42, 43}), Processes({42, 43, 9001}), 44);
+  EXPECT_EQ(watch.Others(Processes({42, 43, 9001})), 0u);
+  watch.Add(Processes({42}), Processes({42, 8, 9}), 45);
+  EXPECT_EQ(watch.Others(Processes({42, 8, 9})), 2u);
+}
+
 TEST(ProcessWatch, UnknownStaysUnknown) {
   EXPECT_EQ(ProcessWatch(GpuState{}, GpuState{}, 42).Others(GpuState{}), std::nullopt);
   // Without a list from before, only the own number helps.

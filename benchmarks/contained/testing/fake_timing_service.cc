@@ -1,7 +1,7 @@
-// A program for contained_timings_test: FAKE HOW LOG. HOW says what happens as it opens ("", "crash", ...),
-// each process adds a line to the file LOG. The id of a work says what it does: "crash" while it is
-// prepared, "crash@2" in its sample 2 (from 0), "query-crash" when it is asked whether it is supported,
-// "leaves-crash" in the next work; others are timed.
+// A program for contained_timings_test: FAKE HOW LOG. HOW says what happens as it opens ("",
+// "crash", ...), each process adds a line to the file LOG. The id of a work says what it does:
+// "crash" while it is prepared, "crash@2" in its sample 2 (from 0), "query-crash" when it is asked
+// whether it is supported, "leaves-crash" in the next work; others are timed.
 #include <signal.h>
 #include <unistd.h>
 

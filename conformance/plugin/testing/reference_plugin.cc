@@ -1,13 +1,13 @@
-// The reference as a plug-in: every operation and draft sessions, so that tests see that the interface
-// carries all that a backend needs. What it gets is checked on the way.
+// The reference as a plug-in: every operation and draft sessions, so that tests see that the
+// interface carries all that a backend needs. What it gets is checked on the way.
 //
-// DRAFTMARK_TEST_FAULT in the environment makes it wrong: "stage:NAME" doubles a stage's last value,
-// "missing:NAME" leaves it out, "dtype:NAME" and "memory:NAME" say nonsense of it,
-// "twice:NAME" emits it twice, "band:NAME" for a band that is not there. "crash", "hang", "tokens" (none
-// written), "vocabulary" (a token as great as its size) and "late" (unsupported) happen in the second propose, "refuse" in create; with "elsewhere"
-// the process goes to another folder. Failures in public (conformance/README.md): "other bands" have no
-// context, "no reset", "rows cut at 8192" in one append, "unwatched" proposes on another anchor, "fp16"
-// fc beyond 65504.
+// DRAFTMARK_TEST_FAULT in the environment makes it wrong: "stage:NAME" doubles a stage's last
+// value, "missing:NAME" leaves it out, "dtype:NAME" and "memory:NAME" say nonsense of it,
+// "twice:NAME" emits it twice, "band:NAME" for a band that is not there. "crash", "hang", "tokens"
+// (none written), "vocabulary" (a token as great as its size) and "late" (unsupported) happen in
+// the second propose, "refuse" in create; with "elsewhere" the process goes to another folder.
+// Failures in public (conformance/README.md): "other bands" have no context, "no reset", "rows cut
+// at 8192" in one append, "unwatched" proposes on another anchor, "fp16" fc beyond 65504.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A plug-in whose operations do what nobody means to do: for tests of whether each costs its own case
-// and no other. residual_add is right, unless something else has broken it.
+// A plug-in whose operations do what nobody means to do: for tests of whether each costs its own
+// case and no other. residual_add is right, unless something else has broken it.
 #include <signal.h>
 #include <unistd.h>
 

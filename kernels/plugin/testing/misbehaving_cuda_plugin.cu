@@ -1,5 +1,5 @@
-/* Kernels that do what they must not, each in another way: for tests on a GPU. residual_add alone is
- * right.
+/* Kernels that do what they must not, each in another way: for tests on a GPU. residual_add alone
+ * is right.
  *
  *   nvcc -shared -Xcompiler=-fPIC -arch=native -I kernels/plugin -o libmisbehaving_cuda_plugin.so \
  *       kernels/plugin/testing/misbehaving_cuda_plugin.cu */
@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 
 #include "draftmark_plugin.h"
 
@@ -81,6 +83,40 @@ draftmark_result BeyondWorkspace(const draftmark_call* call, draftmark_message*)
   return DRAFTMARK_OK;
 }
 
+// As if it were a sum.
+draftmark_result Wrong(const draftmark_call* call, draftmark_message*) {
+  AddKernel<<<1, 256, 0, Stream(call)>>>(
+      Get<Bf16>(call, "gate"), Get<Bf16>(call, "up"),
+      draftmark_size(call, "rows") * draftmark_size(call, "width"));
+  return DRAFTMARK_OK;
+}
+
+draftmark_result Exit(const draftmark_call*, draftmark_message*) { std::exit(0); }
+
+draftmark_result Fail(const draftmark_call*, draftmark_message* message) {
+  std::strncpy(message->text, "out of luck", message->capacity - 1);
+  return DRAFTMARK_FAILED;
+}
+
+draftmark_result CrashingQuery(const draftmark_call*, uint64_t*, draftmark_message*) {
+  std::raise(SIGSEGV);
+  return DRAFTMARK_OK;
+}
+
+// Runs well, and dies when it has run 1000 times: in the middle of a benchmark's samples, in which a
+// graph replays it.
+void CountRuns(void*) {
+  static int runs = 0;
+  if (++runs == 1000) std::raise(SIGSEGV);
+}
+
+draftmark_result CrashLater(const draftmark_call* call, draftmark_message*) {
+  cudaMemsetAsync(draftmark_find_operand(call, "out")->data, 0,
+                  draftmark_find_operand(call, "out")->bytes, Stream(call));
+  cudaLaunchHostFunc(Stream(call), CountRuns, nullptr);
+  return DRAFTMARK_OK;
+}
+
 constexpr uint64_t kAll = DRAFTMARK_DTYPE_BIT(DRAFTMARK_BF16) | DRAFTMARK_DTYPE_BIT(DRAFTMARK_U32) |
                           DRAFTMARK_DTYPE_BIT(DRAFTMARK_F32);
 
@@ -92,6 +128,11 @@ const draftmark_operation kTable[] = {
     {sizeof(draftmark_operation), 0, "argmax", kAll, nullptr, nullptr, ChangeInput},
     {sizeof(draftmark_operation), 0, "linear", kAll, nullptr, nullptr, Crash},
     {sizeof(draftmark_operation), 0, "confidence", kAll, nullptr, SmallWorkspace, BeyondWorkspace},
+    {sizeof(draftmark_operation), 0, "silu_mul", kAll, nullptr, nullptr, Wrong},
+    {sizeof(draftmark_operation), 0, "kv_split", kAll, nullptr, nullptr, Exit},
+    {sizeof(draftmark_operation), 0, "top16", kAll, nullptr, nullptr, Fail},
+    {sizeof(draftmark_operation), 0, "embed", kAll, nullptr, CrashingQuery, Add},
+    {sizeof(draftmark_operation), 0, "conv_prepare", kAll, nullptr, nullptr, CrashLater},
 };
 constexpr uint32_t kCount = sizeof(kTable) / sizeof(kTable[0]);
 

@@ -1,5 +1,5 @@
-/* A plug-in of which every operation does another thing that kernels must not do: for tests of whoever
- * judges them. residual_add alone is right. */
+/* A plug-in of which every operation does another thing that kernels must not do: for tests of
+ * whoever judges them. residual_add alone is right. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

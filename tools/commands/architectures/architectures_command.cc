@@ -36,7 +36,8 @@ std::string XmlText(std::string_view text) {
 
 }  // namespace
 
-std::string ArchitecturesText(const std::vector<ArchitectureRow>& rows) {
+std::string ArchitecturesText(const Architectures& known) {
+  const std::vector<ArchitectureRow>& rows = known.rows;
   std::set<std::string> all;
   for (const ArchitectureRow& row : rows) all.insert(row.operation);
   std::string text;
@@ -56,18 +57,24 @@ std::string ArchitecturesText(const std::vector<ArchitectureRow>& rows) {
     if (count == all.size()) operations = "all";
     text += fmt::format("{:7} {}: {}\n", rows[i].architecture, rows[i].Text(), operations);
   }
+  for (const std::string& file : known.not_counted) {
+    text += fmt::format("not counted: {}\n", file);
+  }
   return text;
 }
 
-OrderedJson ArchitecturesJson(const std::vector<ArchitectureRow>& rows) {
+OrderedJson ArchitecturesJson(const Architectures& known) {
   OrderedJson list = OrderedJson::array();
-  for (const ArchitectureRow& row : rows) {
+  for (const ArchitectureRow& row : known.rows) {
     list.push_back({{"architecture", row.architecture},
                     {"operation", row.operation},
                     {"state", ArchitectureStateName(row.state)},
                     {"detail", row.detail}});
   }
-  return {{"schema_version", 1}, {"built", BuiltArchs()}, {"rows", list}};
+  return {{"schema_version", 1},
+          {"built", BuiltArchs()},
+          {"rows", list},
+          {"not_counted", known.not_counted}};
 }
 
 std::string ArchitecturesJunit(const std::vector<ArchitectureRow>& rows) {
@@ -93,17 +100,19 @@ void AddArchitecturesCommand(CLI::App& app, CommandContext& context) {
                          "what was run, compiled, or neither, of each operation on each GPU "
                          "architecture");
   auto options = std::make_shared<Options>();
-  command->add_flag("--junit", options->junit, "prints a test suite for a JUnit report instead");
+  CLI::Option* const junit = command->add_flag("--junit", options->junit,
+                                               "prints a test suite for a JUnit report instead");
   AddFormatOption(*command, options->format);
+  command->get_option("--format")->excludes(junit);
   command->callback([options, &context] {
-    const StatusOr<std::vector<ArchitectureRow>> rows = ReadArchitecturesOfCheckout();
-    if (!rows.ok()) return context.Fail(rows.status());
+    const StatusOr<Architectures> known = ReadArchitecturesOfCheckout();
+    if (!known.ok()) return context.Fail(known.status());
     if (options->junit) {
-      context.out << ArchitecturesJunit(*rows);
+      context.out << ArchitecturesJunit(known->rows);
     } else if (options->format == OutputFormat::kJson) {
-      PrintJson(context.out, ArchitecturesJson(*rows));
+      PrintJson(context.out, ArchitecturesJson(*known));
     } else {
-      context.out << ArchitecturesText(*rows);
+      context.out << ArchitecturesText(*known);
     }
   });
 }

@@ -17,10 +17,12 @@ namespace draftmark {
 // The context must outlive the app.
 void AddArchitecturesCommand(CLI::App& app, CommandContext& context);
 
-// A line for each architecture and state, with the operations it holds for ("all" for every one).
-std::string ArchitecturesText(const std::vector<ArchitectureRow>& rows);
-// {"schema_version": 1, "built": [...], "rows": [{"architecture", "operation", "state", "detail"}]}
-OrderedJson ArchitecturesJson(const std::vector<ArchitectureRow>& rows);
+// A line for each architecture and state, with the operations it holds for ("all" for every one), and one
+// for each result that was not counted.
+std::string ArchitecturesText(const Architectures& known);
+// {"schema_version": 1, "built": [...], "rows": [{"architecture", "operation", "state", "detail"}],
+//  "not_counted": ["FILE: why", ...]}
+OrderedJson ArchitecturesJson(const Architectures& known);
 // One <testsuite> of JUnit, indented by two: what ran has passed, the rest is skipped with its text.
 std::string ArchitecturesJunit(const std::vector<ArchitectureRow>& rows);
 

@@ -17,10 +17,11 @@ const std::vector<ArchitectureRow> kRows = {
 };
 
 TEST(ArchitecturesCommandTest, Text) {
-  EXPECT_EQ(ArchitecturesText(kRows),
+  EXPECT_EQ(ArchitecturesText({.rows = kRows, .not_counted = {"x.json: it has no `conformance`"}}),
             "sm_75   never run: not built: no <BF16> & \"more\": all\n"
             "sm_90   run: 26 runs in x.json: op/a\n"
-            "sm_90   compiled: sm_90a: draft\n");
+            "sm_90   compiled: sm_90a: draft\n"
+            "not counted: x.json: it has no `conformance`\n");
 }
 
 TEST(ArchitecturesCommandTest, Junit) {
@@ -46,8 +47,15 @@ TEST(ArchitecturesCommandTest, OfTheCheckout) {
   const Json parsed = Json::parse(json.out);
   EXPECT_EQ(parsed["rows"].size() % 11, 0u);
   EXPECT_EQ(parsed["rows"][0]["state"], "never run");
+  EXPECT_EQ(parsed["not_counted"].size(), 3u);
   EXPECT_THAT(RunCommand({"architectures", "--junit"}).out,
               StartsWith("  <testsuite name=\"architectures\""));
+}
+
+TEST(ArchitecturesCommandTest, OneFormatAtATime) {
+  const CommandResult result = RunCommand({"architectures", "--junit", "--format", "json"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--format excludes --junit"));
 }
 
 }  // namespace

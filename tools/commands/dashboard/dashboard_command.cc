@@ -75,11 +75,11 @@ std::int64_t SecondsOf(std::chrono::year_month_day day) {
 
 // Rows and columns beyond those of the history; outside of a checkout nothing is known.
 Status AddKnownArchitectures(LoadOptions& load) {
-  const StatusOr<std::vector<ArchitectureRow>> rows = ReadArchitecturesOfCheckout();
-  if (!rows.ok()) {
-    return rows.status().code() == StatusCode::kNotFound ? OkStatus() : rows.status();
+  const StatusOr<Architectures> known = ReadArchitecturesOfCheckout();
+  if (!known.ok()) {
+    return known.status().code() == StatusCode::kNotFound ? OkStatus() : known.status();
   }
-  for (const ArchitectureRow& row : *rows) {
+  for (const ArchitectureRow& row : known->rows) {
     if (load.architectures.empty() || load.architectures.back() != row.architecture) {
       load.architectures.push_back(row.architecture);
     }

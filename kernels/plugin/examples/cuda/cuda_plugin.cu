@@ -1,5 +1,5 @@
-/* A plug-in for CUDA in plain C++: four operations, of which residual_add is wrong on purpose, so that
- * one sees what that looks like.
+/* A plug-in for CUDA in plain C++: four operations, of which residual_add is wrong on purpose, so
+ * that one sees what that looks like.
  *
  *   nvcc -O3 -shared -Xcompiler=-fPIC -arch=native -I kernels/plugin -o libcuda_plugin.so \
  *       kernels/plugin/examples/cuda/cuda_plugin.cu
