@@ -54,6 +54,10 @@ NightlyCase JudgeCaseNight(const CaseNights& before, const Sentinel& sentinel,
   judged.judged = JudgeNight(values, *now, floor);
   judged.verdict = judged.judged.verdict;
   judged.reason = judged.judged.reason;
+  if (!tonight.failure.empty()) {
+    judged.reason += fmt::format("{}without a run of tonight: {}",
+                                 judged.reason.empty() ? "" : "; ", tonight.failure);
+  }
   judged.no_baseline = judged.judged.nights < kFewestNights;
   days.push_back(tonight.day);
   values.push_back(*now);

@@ -63,6 +63,16 @@ TEST(NightlyTest, TooFewRunsAreInvalid) {
   EXPECT_EQ(judged.reason, "2 runs can be used, at least 3 are needed: failed: no GPU");
 }
 
+// It is judged by the others, and the failure is not lost.
+TEST(NightlyTest, ARunThatFailedIsTold) {
+  Tonight tonight = At(130, 1.001);
+  EXPECT_EQ(JudgeCaseNight(Nights(30), {}, tonight).reason, "");
+  tonight.failure = "failed: it crashed";
+  const NightlyCase judged = JudgeCaseNight(Nights(30), {}, tonight);
+  EXPECT_EQ(judged.verdict, Verdict::kSame);
+  EXPECT_EQ(judged.reason, "without a run of tonight: failed: it crashed");
+}
+
 TEST(NightlyTest, OnlyFreshRunsThatAgreeConfirm) {
   const NightlyCase slower = JudgeCaseNight(Nights(30), {}, At(130, 1.03));
   NightlyCase judged = slower;
