@@ -134,6 +134,17 @@ TEST_F(ContainedTimingsTest, AQueryMayDieAsWell) {
   EXPECT_TRUE(timings_->Supports({"right", "group"}).value());
 }
 
+// What comes from a process that others write in is not taken for an answer.
+TEST_F(ContainedTimingsTest, AnswersToSomethingElseAreNone) {
+  for (const char* const id : {"late answer", "short answer"}) {
+    Open();
+    EXPECT_EQ(timings_->Supports({id, "group"}).status().message(),
+              "./libfake.so broke its connection")
+        << id;
+    EXPECT_THAT(Measure("right").status(), IsOk());
+  }
+}
+
 // What crashes behind another work is tried alone; so is what answers that it failed.
 TEST_F(ContainedTimingsTest, NobodyPaysForAnotherWork) {
   Open();

@@ -1,18 +1,23 @@
 // A program for contained_timings_test: FAKE HOW LOG. HOW says what happens as it opens ("",
 // "crash", ...), each process adds a line to the file LOG. The id of a work says what it does:
 // "crash" while it is prepared, "crash@2" in its sample 2 (from 0), "query-crash" when it is asked
-// whether it is supported, "leaves-crash" in the next work; others are timed.
+// whether it is supported, "leaves-crash" in the next work, "late answer" and "short answer" answer
+// with what is none; others are timed.
 #include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "benchmarks/contained/timing_service.h"
+#include "src/base/service_process.h"
 
 namespace draftmark {
 namespace {
@@ -34,6 +39,12 @@ Status Misbehave(const std::string& how) {
   return OkStatus();
 }
 
+// Sends an answer of its own, in front of the true one: its number, status code, length of a
+// message, value.
+void Forge(const std::vector<std::uint64_t>& fields) {
+  ServiceSocket(kServiceDescriptor).Send(std::as_bytes(std::span(fields)));
+}
+
 class Fake final : public TimingSubject {
  public:
   Fake(std::string how, const std::string& log) : how_(std::move(how)) {
@@ -41,14 +52,19 @@ class Fake final : public TimingSubject {
   }
 
   StatusOr<std::string> Open() override {
+    ++requests_;
     DM_RETURN_IF_ERROR(Misbehave(how_));
     return std::string("a fake");
   }
   StatusOr<bool> Supports(const std::string& id) override {
+    ++requests_;
+    if (id == "late answer") Forge({requests_ - 1, 0, 0, 1});
+    if (id == "short answer") Forge({requests_, 0, 0});
     if (id.starts_with("query-")) DM_RETURN_IF_ERROR(Misbehave(id.substr(6)));
     return !id.starts_with("unsupported");
   }
   StatusOr<TimedFacts> Prepare(const std::string& id) override {
+    ++requests_;
     id_ = id;
     samples_ = 0;
     at_ = -1;
@@ -69,6 +85,7 @@ class Fake final : public TimingSubject {
                       .judged = true};
   }
   StatusOr<TimedSample> Sample() override {
+    ++requests_;
     if (samples_++ == at_) DM_RETURN_IF_ERROR(Misbehave(id_));
     TimedSample sample = {.seconds = 1e-6 * samples_};
     if (id_ != "no clock") sample.clock_hz = 1.5e9;
@@ -78,6 +95,7 @@ class Fake final : public TimingSubject {
  private:
   const std::string how_;
   std::string id_, left_behind_;
+  std::uint64_t requests_ = 0;
   int samples_ = 0;
   int at_ = -1;
 };
