@@ -32,15 +32,15 @@ check "table" "logs: $root/logs
 check result figure seconds
 format PASS 0 files
 tidy PASS 0 findings in 12 files, 0 left out
-asan PASS 9 passed, 0 failed, 1 skipped
-ubsan PASS 9 passed, 0 failed, 1 skipped
+asan+ubsan PASS 9 passed, 0 failed, 1 skipped
 tsan PASS 9 passed, 0 failed, 1 skipped
 coverage PASS 91.0 % of 100 lines of src/ in 3 files; report x.dat" "$(echo "$output" | columns)"
 check "the logs hold what was printed" noise "$(head -n 1 logs/coverage.log)"
 
 : >calls
-tools/check tsan coverage -- --config=nocuda //src/a/... >/dev/null
-check "what stands behind -- goes on" "sanitize tsan --config=nocuda //src/a/...
+tools/check asan tsan coverage -- --config=nocuda //src/a/... >/dev/null
+check "what stands behind -- goes on" "sanitize asan --config=nocuda //src/a/...
+sanitize tsan --config=nocuda //src/a/...
 coverage --config=nocuda //src/a/..." "$(cat calls)"
 
 : >calls

@@ -18,6 +18,7 @@ DRAFTMARK_COPTS = [
 # --as-needed is the toolchain's own -lstdc++, which nothing needs any more. Sanitizers bring a shared one.
 PORTABLE_LINKOPTS = select({
     "//tools/sanitizers:asan": [],
+    "//tools/sanitizers:asan_and_ubsan": [],
     "//tools/sanitizers:tsan": [],
     "//tools/sanitizers:ubsan": [],
     "//conditions:default": [
