@@ -9,6 +9,7 @@
 #include "kernels/draft/cuda_session.h"
 #include "kernels/draft/draft_weights.h"
 #include "kernels/registry/device_operations.h"
+#include "src/base/catch_exhausted.h"
 #include "src/cuda/cublaslt.h"
 #include "src/cuda/cuda_allocator.h"
 #include "src/cuda/stream.h"
@@ -67,32 +68,40 @@ class FirstDevice final : public CudaBackend {
   }
 
   OpenSession Sessions(const CudaSessionKind& kind) override {
-    return
-        [this, kind](const DrafterCase& drafter_case, const SessionLimits& limits,
-                     Precision precision) { return Open(drafter_case, limits, precision, kind); };
+    return [this, kind](const DrafterCase& drafter_case, const SessionLimits& limits,
+                        Precision precision) {
+      return CatchExhausted("backend cuda",
+                            [&] { return Open(drafter_case, limits, precision, kind); });
+    };
   }
 
   StatusOr<std::unique_ptr<TimedDraft>> Generate(const DrafterConfig& config,
                                                  const DataGenerator& generator,
                                                  const SessionLimits& limits) override {
-    DM_ASSIGN_OR_RETURN(auto weights, kernels::DraftWeights::Generate(config, generator, allocator_,
-                                                                      stream_.get()));
-    return Timed(config, std::move(weights), limits);
+    return CatchExhausted("backend cuda", [&]() -> StatusOr<std::unique_ptr<TimedDraft>> {
+      DM_ASSIGN_OR_RETURN(auto weights, kernels::DraftWeights::Generate(config, generator,
+                                                                        allocator_, stream_.get()));
+      return Timed(config, std::move(weights), limits);
+    });
   }
 
   StatusOr<std::unique_ptr<TimedDraft>> Upload(const DrafterConfig& config,
                                                const DrafterWeights& host,
                                                const SessionLimits& limits) override {
-    DM_ASSIGN_OR_RETURN(auto weights,
-                        kernels::DraftWeights::Upload(config, host, allocator_, stream_.get()));
-    return Timed(config, std::move(weights), limits);
+    return CatchExhausted("backend cuda", [&]() -> StatusOr<std::unique_ptr<TimedDraft>> {
+      DM_ASSIGN_OR_RETURN(auto weights,
+                          kernels::DraftWeights::Upload(config, host, allocator_, stream_.get()));
+      return Timed(config, std::move(weights), limits);
+    });
   }
 
   RunOperation Operations() override {
     return [this](const OperationCase& c, const OperandSet& operands) {
-      return kernels::RunOnDevice(
-          c, operands,
-          {.allocator = &allocator_, .cublaslt = library_.get(), .stream = stream_.get()});
+      return CatchExhausted("backend cuda", [&] {
+        return kernels::RunOnDevice(
+            c, operands,
+            {.allocator = &allocator_, .cublaslt = library_.get(), .stream = stream_.get()});
+      });
     };
   }
 
@@ -137,11 +146,13 @@ class FirstDevice final : public CudaBackend {
 }  // namespace
 
 StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Open() {
-  DM_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ListDevices());
-  DM_ASSIGN_OR_RETURN(std::unique_ptr<CublasLt> library, CublasLt::Create());
-  DM_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
-  return std::unique_ptr<CudaBackend>(
-      std::make_unique<FirstDevice>(devices.front(), std::move(stream), std::move(library)));
+  return CatchExhausted("backend cuda", []() -> StatusOr<std::unique_ptr<CudaBackend>> {
+    DM_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, ListDevices());
+    DM_ASSIGN_OR_RETURN(std::unique_ptr<CublasLt> library, CublasLt::Create());
+    DM_ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
+    return std::unique_ptr<CudaBackend>(
+        std::make_unique<FirstDevice>(devices.front(), std::move(stream), std::move(library)));
+  });
 }
 
 }  // namespace draftmark

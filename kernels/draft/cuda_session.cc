@@ -22,6 +22,7 @@
 #include "kernels/paged_attention/paged_attention_traits.h"
 #include "src/backend/sequences.h"
 #include "src/backend/session_rope.h"
+#include "src/base/catch_exhausted.h"
 #include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/device_buffer.h"
@@ -52,21 +53,58 @@ class Session final : public CudaDraftSession {
         inputs_(parts_, limits, storage_->inputs()),
         sequences_(limits, config, plan),
         passes_(parts_, inputs_, sequences_, longest_pass_),
-        graphs_on_(options.graphs && plan.paged) {}
+        graphs_on_(options.graphs && plan.paged) {
+    enqueued_.reserve(limits.max_batch);  // so that nothing fails behind the launches
+  }
 
   // What is still on the stream may use memory that the members free.
-  ~Session() override { (void)cudaStreamSynchronize(parts_.stream); }
+  ~Session() override {
+    // Whoever comes next must not take this session's last error for his own.
+    if (cudaStreamSynchronize(parts_.stream) != cudaSuccess) (void)cudaGetLastError();
+  }
 
+  // The border: where host memory ends, each answers so.
   Status AppendContext(std::size_t band, std::span<const BFloat16> taps,
-                       std::span<const std::int32_t> positions) override;
-  Status DropFront(std::size_t band, std::uint64_t rows) override;
-  Status Reset(std::size_t band) override;
+                       std::span<const std::int32_t> positions) override {
+    return CatchExhausted("append", [&] { return Append(band, taps, positions); });
+  }
+  Status DropFront(std::size_t band, std::uint64_t rows) override {
+    return CatchExhausted("drop", [&] { return DropRows(band, rows); });
+  }
+  Status Reset(std::size_t band) override {
+    return CatchExhausted("reset", [&]() -> Status {
+      DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
+      sequences_.Reset(band);
+      return OkStatus();
+    });
+  }
   StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,
-                                             StageSink* sink) override;
-  Status Prepare(std::uint64_t width, std::uint64_t bands) override;
-  Status Enqueue(std::span<const BlockRequest> requests) override;
-  StatusOr<std::vector<BlockResult>> Collect() override;
-  Status Reopen(std::size_t band, std::uint64_t rows) override;
+                                             StageSink* sink) override {
+    return CatchExhausted("propose", [&]() -> StatusOr<std::vector<BlockResult>> {
+      DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
+      const std::vector<BandView> views = ViewsOf(requests);
+      return AllOrNothing(views, [&] { return ProposeAll(requests, views, sink); });
+    });
+  }
+  Status Prepare(std::uint64_t width, std::uint64_t bands) override {
+    return CatchExhausted("prepare", [&] { return PrepareShape(width, bands); });
+  }
+  Status Enqueue(std::span<const BlockRequest> requests) override {
+    return CatchExhausted("enqueue", [&]() -> Status {
+      DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
+      const std::vector<BandView> views = ViewsOf(requests);
+      return AllOrNothing(views, [&]() -> Status {
+        DM_RETURN_IF_ERROR(EnqueueAll(requests, views, nullptr));
+        return EndPropose(requests);
+      });
+    });
+  }
+  StatusOr<std::vector<BlockResult>> Collect() override {
+    return CatchExhausted("collect", [&] { return CollectEnqueued(); });
+  }
+  Status Reopen(std::size_t band, std::uint64_t rows) override {
+    return CatchExhausted("reopen", [&] { return ReopenRows(band, rows); });
+  }
   void TimeLaunches(CudaEvent* before, CudaEvent* behind) override {
     before_launches_ = before;
     behind_launches_ = behind;
@@ -88,14 +126,38 @@ class Session final : public CudaDraftSession {
     std::optional<CudaGraph> with_half_pass;
   };
 
+  Status Append(std::size_t band, std::span<const BFloat16> taps,
+                std::span<const std::int32_t> positions);
+  Status DropRows(std::size_t band, std::uint64_t rows);
+  Status ReopenRows(std::size_t band, std::uint64_t rows);
+  Status PrepareShape(std::uint64_t width, std::uint64_t bands);
+  StatusOr<std::vector<BlockResult>> ProposeAll(std::span<const BlockRequest> requests,
+                                                std::span<const BandView> views, StageSink* sink);
+  StatusOr<std::vector<BlockResult>> CollectEnqueued();
+
   std::vector<BandView> ViewsOf(std::span<const BlockRequest> requests) const;
+  // After an error of `draft` the rows that it took into the cache count as new again: whoever was
+  // refused comes again with the same requests, and sees the same drafts and stages.
+  template <typename Draft>
+  auto AllOrNothing(std::span<const BandView> views, const Draft& draft) -> decltype(draft()) {
+    auto result = CatchExhausted("draft", draft);
+    if (!result.ok()) {
+      for (const BandView& view : views) sequences_.Commit(view.band, view.committed);
+    }
+    return result;
+  }
   // The launches of a draft, as a graph holds them. `pass` may be null.
   Status Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps);
   Status EnqueuePaged(std::span<const BandView> views, std::span<const BlockRequest> requests,
                       StageTaps* taps);
   Status EnqueueContiguous(const BandView& view, const BlockRequest& request, StageTaps* taps);
+  // Rows count as drafted only with EndPropose, when nothing of the host can fail any more.
   Status EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                     StageTaps* taps);
+  Status EndPropose(std::span<const BlockRequest> requests) {
+    sequences_.EndPropose(requests);
+    return DM_FAULT(kRejectedRowsAppended) ? KeepRejectedRows(requests) : OkStatus();
+  }
   Status WarmUp(const BlockShape& shape, const ContextPass& pass);
   // Of the graphs for these requests.
   ShapeKey KeyOf(std::span<const BlockRequest> requests) const {
@@ -146,8 +208,8 @@ class Session final : public CudaDraftSession {
   CudaEvent* behind_launches_ = nullptr;
 };
 
-Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
-                              std::span<const std::int32_t> positions) {
+Status Session::Append(std::size_t band, std::span<const BFloat16> taps,
+                       std::span<const std::int32_t> positions) {
   DM_RETURN_IF_ERROR(sequences_.CheckAppend(band, taps.size(), positions));
   std::vector<BFloat16> rotated;
   if (DM_FAULT(kTapLayerOffByOne)) {
@@ -163,20 +225,14 @@ Status Session::AppendContext(std::size_t band, std::span<const BFloat16> taps,
   return OkStatus();
 }
 
-Status Session::DropFront(std::size_t band, std::uint64_t rows) {
+Status Session::DropRows(std::size_t band, std::uint64_t rows) {
   DM_RETURN_IF_ERROR(sequences_.CheckDrop(band, rows));
   inputs_.DropFront(band, rows);
   sequences_.DropFront(band, rows);
   return OkStatus();
 }
 
-Status Session::Reset(std::size_t band) {
-  DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
-  sequences_.Reset(band);
-  return OkStatus();
-}
-
-Status Session::Reopen(std::size_t band, std::uint64_t rows) {
+Status Session::ReopenRows(std::size_t band, std::uint64_t rows) {
   DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
   const std::uint64_t committed = sequences_[band].committed;
   if (rows > committed) {
@@ -270,10 +326,12 @@ Status Session::EnqueueContiguous(const BandView& view, const BlockRequest& requ
 Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<const BandView> views,
                            StageTaps* taps) {
   margins_.clear();  // a replay computes none
+  // From here on the tokens of an earlier Enqueue are overwritten.
+  enqueued_.clear();
   // First: it overwrites the inputs on the device.
   const ShapeKey key = KeyOf(requests);
   if (plan_.paged && graphs_on_ && taps == nullptr && !graphs_.contains(key)) {
-    DM_RETURN_IF_ERROR(Prepare(key.first, key.second));
+    DM_RETURN_IF_ERROR(PrepareShape(key.first, key.second));
   }
   DM_RETURN_IF_ERROR(InTurn([&] {
     return plan_.paged ? EnqueuePaged(views, requests, taps)
@@ -287,19 +345,12 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<con
   if (DM_FAULT(kSteadyStateAllocation)) {
     DM_RETURN_IF_ERROR(DeviceBuffer::Create(allocator_, {.bytes = 4, .tag = "staging"}).status());
   }
-  enqueued_.clear();
   for (const BlockRequest& request : requests) enqueued_.push_back(request.band);
   enqueued_width_ = requests.front().tokens.size();
-  sequences_.EndPropose(requests);
-  return DM_FAULT(kRejectedRowsAppended) ? KeepRejectedRows(requests) : OkStatus();
+  return OkStatus();
 }
 
-Status Session::Enqueue(std::span<const BlockRequest> requests) {
-  DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
-  return EnqueueAll(requests, ViewsOf(requests), nullptr);
-}
-
-StatusOr<std::vector<BlockResult>> Session::Collect() {
+StatusOr<std::vector<BlockResult>> Session::CollectEnqueued() {
   if (enqueued_.empty()) return FailedPreconditionError("collect: nothing was enqueued");
   DM_RETURN_IF_ERROR(storage_->events().Wait(parts_.scratch.draft_tokens_event));
   storage_->inputs().MarkReached();
@@ -327,17 +378,18 @@ StatusOr<std::vector<BlockResult>> Session::Collect() {
   return results;
 }
 
-StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest> requests,
-                                                    StageSink* sink) {
+StatusOr<std::vector<BlockResult>> Session::ProposeAll(std::span<const BlockRequest> requests,
+                                                       std::span<const BandView> views,
+                                                       StageSink* sink) {
   if (sink == nullptr) {
-    DM_RETURN_IF_ERROR(Enqueue(requests));
-    return Collect();
+    DM_RETURN_IF_ERROR(EnqueueAll(requests, views, nullptr));
+    DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results, CollectEnqueued());
+    DM_RETURN_IF_ERROR(EndPropose(requests));
+    return results;
   }
-  DM_RETURN_IF_ERROR(sequences_.CheckRequests(requests));
-  const std::vector<BandView> views = ViewsOf(requests);
   StageTaps taps(*sink, views, parts_.stream);
   DM_RETURN_IF_ERROR(EnqueueAll(requests, views, &taps));
-  DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results, Collect());
+  DM_ASSIGN_OR_RETURN(std::vector<BlockResult> results, CollectEnqueued());
   for (std::size_t b = 0; b < results.size(); ++b) {
     const BlockResult& result = results[b];
     const Shape shape = {result.draft_tokens.size()};
@@ -345,6 +397,7 @@ StatusOr<std::vector<BlockResult>> Session::Propose(std::span<const BlockRequest
     taps.recorder().EmitValues(requests[b].band, "draft_tokens", shape, tokens);
     taps.recorder().EmitValues(requests[b].band, "margin", shape, result.margin);
   }
+  DM_RETURN_IF_ERROR(EndPropose(requests));
   return results;
 }
 
@@ -358,7 +411,7 @@ Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
   return OkStatus();
 }
 
-Status Session::Prepare(std::uint64_t width, std::uint64_t bands) {
+Status Session::PrepareShape(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   if (!DM_FAULT(kSlotBufferTooSmall)) {
     DM_RETURN_IF_ERROR(CheckBlock(plan_.layout, bands, width).Annotated("prepare"));
@@ -431,12 +484,11 @@ Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights,
   return OkStatus();
 }
 
-}  // namespace
-
-StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
-    const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
-    const SessionLimits& limits, Allocator& allocator, CublasLt* library,
-    const CudaSessionOptions& options) {
+StatusOr<std::unique_ptr<CudaDraftSession>> Open(const DrafterConfig& config,
+                                                 std::shared_ptr<const DraftWeights> weights,
+                                                 const SessionLimits& limits, Allocator& allocator,
+                                                 CublasLt* library,
+                                                 const CudaSessionOptions& options) {
   DM_RETURN_IF_ERROR(CheckConfig(config, *weights, limits, options.paged));
   DM_ASSIGN_OR_RETURN(RopeTable rope, SessionRope(config));
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
@@ -456,6 +508,17 @@ StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
   return std::unique_ptr<CudaDraftSession>(
       std::make_unique<Session>(config, std::move(weights), limits, plan, std::move(rope),
                                 allocator, std::move(storage), std::move(turn), library, options));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<CudaDraftSession>> OpenCudaSession(
+    const DrafterConfig& config, std::shared_ptr<const DraftWeights> weights,
+    const SessionLimits& limits, Allocator& allocator, CublasLt* library,
+    const CudaSessionOptions& options) {
+  return CatchExhausted("open session", [&] {
+    return Open(config, std::move(weights), limits, allocator, library, options);
+  });
 }
 
 }  // namespace draftmark::kernels

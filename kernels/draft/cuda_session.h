@@ -18,7 +18,8 @@
 // same launches are what a graph holds, so the results have the same bits. Without a sink
 // BlockResult::margin is empty: nothing on the GPU computes margins.
 //
-// Errors beside those of DraftSession: those of CUDA, after which a session is of no use.
+// Errors beside those of DraftSession: those of CUDA, after which a session is of no use; and RESOURCE_EXHAUSTED
+// where host memory ends, after which it is as it was before the call.
 #ifndef DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
 #define DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
 

@@ -4,6 +4,7 @@
 
 #include "kernels/row_gather/row_gather.h"
 #include "src/backend/cache_slots.h"
+#include "src/base/catch_exhausted.h"
 #include "src/cuda/cuda_status.h"
 #include "src/faults/fault.h"
 
@@ -17,7 +18,8 @@ std::vector<ContextRow> RowsFrom(std::size_t view, std::uint64_t index, std::uin
 
 Status DraftInputs::WithSlot(const std::function<Status(InputSlot& slot)>& send) {
   DM_ASSIGN_OR_RETURN(InputSlot* const slot, slots_.Acquire());
-  const Status sent = send(*slot);
+  // Also where host memory ends half-way: copies out of the slot may be on their way.
+  const Status sent = CatchExhausted("inputs", [&] { return send(*slot); });
   const Status released = slots_.Release(p_.stream);
   return sent.ok() ? released : sent;
 }

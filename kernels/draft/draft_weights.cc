@@ -8,6 +8,7 @@
 
 #include "kernels/draft/generate_values.h"
 #include "kernels/draft/weight_names.h"
+#include "src/base/catch_exhausted.h"
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark::kernels {
@@ -186,14 +187,17 @@ StatusOr<std::shared_ptr<const DraftWeights>> DraftWeights::Upload(const Drafter
                                                                    const DrafterWeights& weights,
                                                                    Allocator& allocator,
                                                                    cudaStream_t stream) {
-  return Builder(config, HostSource(weights), allocator, stream).Build();
+  return CatchExhausted(
+      "weights", [&] { return Builder(config, HostSource(weights), allocator, stream).Build(); });
 }
 
 StatusOr<std::shared_ptr<const DraftWeights>> DraftWeights::Generate(const DrafterConfig& config,
                                                                      const DataGenerator& generator,
                                                                      Allocator& allocator,
                                                                      cudaStream_t stream) {
-  return Builder(config, GeneratedSource(config, generator), allocator, stream).Build();
+  return CatchExhausted("weights", [&] {
+    return Builder(config, GeneratedSource(config, generator), allocator, stream).Build();
+  });
 }
 
 }  // namespace draftmark::kernels

@@ -25,6 +25,24 @@ TEST(FolderLockTest, OneAtATime) {
   EXPECT_THAT(FolderLock::Take(folder.path()), IsOk());
 }
 
+TEST(FolderLockTest, ReadersTogetherButNotWithWhoChanges) {
+  const TestFolder folder;
+  {
+    DM_ASSERT_OK_AND_ASSIGN(const FolderLock one, FolderLock::TakeToRead(folder.path()));
+    DM_ASSERT_OK_AND_ASSIGN(const FolderLock two, FolderLock::TakeToRead(folder.path()));
+    EXPECT_THAT(
+        FolderLock::Take(folder.path()),
+        StatusIs(StatusCode::kUnavailable,
+                 HasSubstr(folder.path() + ": another process is changing it, or checking")));
+  }
+  DM_ASSERT_OK_AND_ASSIGN(const FolderLock lock, FolderLock::Take(folder.path()));
+  EXPECT_THAT(FolderLock::TakeToRead(folder.path()),
+              StatusIs(StatusCode::kUnavailable,
+                       HasSubstr(folder.path() + ": another process is changing it")));
+  EXPECT_THAT(FolderLock::TakeToRead(folder.Path("none")),
+              StatusIs(StatusCode::kNotFound, HasSubstr(folder.Path("none"))));
+}
+
 TEST(FolderLockTest, AMovedLockHolds) {
   const TestFolder folder;
   StatusOr<FolderLock> taken = FolderLock::Take(folder.path());

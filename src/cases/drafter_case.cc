@@ -58,29 +58,41 @@ StatusOr<DrafterCase> DrafterCase::Load(const std::string& directory, FileSystem
   DM_ASSIGN_OR_RETURN(
       SafetensorsFile golden,
       SafetensorsFile::Open(JoinPath(directory, "golden.safetensors"), file_system));
-  DM_ASSIGN_OR_RETURN(DrafterCase result, Make(json, directory, std::move(golden)));
+  DM_ASSIGN_OR_RETURN(DrafterCase result,
+                      Make(json, directory, std::move(golden), /*with_weights=*/true));
   DM_RETURN_IF_ERROR(result.LoadCheckpoint(file_system));
   DM_RETURN_IF_ERROR(result.CheckGolden());
   return result;
 }
 
-StatusOr<DrafterCase> DrafterCase::WithoutWeights(const Json& json, const std::string& directory) {
+namespace {
+
+// Of a case that nobody has computed yet.
+StatusOr<SafetensorsFile> NoTensors(const std::string& directory) {
   const std::string path = JoinPath(directory, "golden.safetensors");
   MemoryFileSystem files;
   DM_RETURN_IF_ERROR(SafetensorsWriter().Write(path, files));
-  DM_ASSIGN_OR_RETURN(SafetensorsFile empty, SafetensorsFile::Open(path, files));
-  return Make(json, directory, std::move(empty));
+  return SafetensorsFile::Open(path, files);
+}
+
+}  // namespace
+
+StatusOr<DrafterCase> DrafterCase::WithoutWeights(const Json& json, const std::string& directory) {
+  DM_ASSIGN_OR_RETURN(SafetensorsFile empty, NoTensors(directory));
+  return Make(json, directory, std::move(empty), /*with_weights=*/false);
 }
 
 StatusOr<DrafterCase> DrafterCase::WithoutStages(const Json& json, const std::string& directory) {
-  DM_ASSIGN_OR_RETURN(DrafterCase result, WithoutWeights(json, directory));
+  DM_ASSIGN_OR_RETURN(SafetensorsFile empty, NoTensors(directory));
+  DM_ASSIGN_OR_RETURN(DrafterCase result,
+                      Make(json, directory, std::move(empty), /*with_weights=*/true));
   MemoryFileSystem files;
   DM_RETURN_IF_ERROR(result.LoadCheckpoint(files));
   return result;
 }
 
 Status DrafterCase::LoadCheckpoint(FileSystem& file_system) {
-  const std::string path = JoinPath(directory_, "model.safetensors");
+  const std::string path = CheckpointPath();
   StatusOr<Checkpoint> checkpoint = generator_ ? GenerateCheckpoint(config_, *generator_, path)
                                                : Checkpoint::Open(path, file_system);
   if (!checkpoint.ok()) return checkpoint.status();
@@ -89,13 +101,20 @@ Status DrafterCase::LoadCheckpoint(FileSystem& file_system) {
 }
 
 StatusOr<DrafterCase> DrafterCase::Make(const Json& json, const std::string& directory,
-                                        SafetensorsFile golden) {
+                                        SafetensorsFile golden, bool with_weights) {
   const std::string config_path = JoinPath(directory, "config.json");
   DM_ASSIGN_OR_RETURN(DrafterConfig config, ParseDrafterConfig(json, config_path));
   DM_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Root(json, config_path));
   DrafterCase result(std::move(config), std::move(golden));
   result.directory_ = directory;
   DM_ASSIGN_OR_RETURN(result.generator_, ReadGenerator(root));
+  if (result.generator_) {
+    if (with_weights) {
+      DM_RETURN_IF_ERROR(CheckGeneratedWeights(result.config_, *result.generator_)
+                             .Annotated(result.CheckpointPath()));
+    }
+    DM_RETURN_IF_ERROR(result.CheckGeneratedSteps(root));
+  }
   DM_RETURN_IF_ERROR(result.LoadSteps(root));
   DM_RETURN_IF_ERROR(result.LoadNeighbours(root));
   result.id_.room = CaseId::Room::kDraft;

@@ -27,6 +27,7 @@
 #define DRAFTMARK_SRC_CASES_DRAFTER_CASE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,7 +74,7 @@ std::vector<double> SelectRows(const Shape& shape, std::vector<double> values,
 class DrafterCase {
  public:
   // Errors: NOT_FOUND, DATA_LOSS or INVALID_ARGUMENT with the file, key or tensor, expected and
-  // found.
+  // found; RESOURCE_EXHAUSTED for a generated case with too many elements, before any is made.
   static StatusOr<DrafterCase> Load(const std::string& directory,
                                     FileSystem& file_system = RealFileSystem());
   // A generated case before anybody has computed its stages: Expected() gives nothing. `json` is
@@ -112,11 +113,17 @@ class DrafterCase {
  private:
   DrafterCase(DrafterConfig config, SafetensorsFile golden)
       : config_(std::move(config)), golden_(std::move(golden)) {}
+  // `with_weights`: LoadCheckpoint comes next.
   static StatusOr<DrafterCase> Make(const Json& json, const std::string& directory,
-                                    SafetensorsFile golden);
+                                    SafetensorsFile golden, bool with_weights);
+  std::string CheckpointPath() const { return JoinPath(directory_, "model.safetensors"); }
   Status LoadCheckpoint(FileSystem& file_system);
+  // That a generated case asks for no more than can be held, before any of it is made.
+  Status CheckGeneratedSteps(const JsonObject& root) const;
   Status LoadSteps(const JsonObject& root);
   Status LoadNeighbours(const JsonObject& root);
+  using OnNeighbour = std::function<Status(std::size_t, const std::vector<JsonObject>& steps)>;
+  Status ForEachNeighbour(const JsonObject& root, const OnNeighbour& visit) const;
   // `neighbour`: which one, absent for the case's own sequence.
   StatusOr<std::vector<CaseStep>> LoadSequence(const std::vector<JsonObject>& steps,
                                                std::optional<std::size_t> neighbour) const;

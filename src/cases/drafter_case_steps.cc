@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "src/base/checked.h"
 #include "src/base/counter_hash.h"
 #include "src/base/json.h"
 #include "src/cases/drafter_case.h"
@@ -13,6 +14,8 @@ namespace {
 
 // Rows of a block, far above any drafter's: a config may say any number, and each row is a token here.
 constexpr std::uint64_t kMostBlockRows = 65536;
+// And of all blocks of a case: a step of thirty bytes of JSON may ask for 65536 tokens.
+constexpr std::uint64_t kMostRowsOfAllBlocks = std::uint64_t{1} << 24;
 
 std::string InputPrefix(std::size_t step) { return fmt::format("step{}.inputs.", step); }
 
@@ -70,28 +73,66 @@ Status DrafterCase::LoadSteps(const JsonObject& root) {
   return OkStatus();
 }
 
+Status DrafterCase::ForEachNeighbour(const JsonObject& root, const OnNeighbour& visit) const {
+  const Json* const list = root.Find("neighbours");
+  if (list == nullptr) return OkStatus();
+  if (!generator_ || !list->is_array()) {
+    return root.TypeError("neighbours", "a list of lists of steps, in a generated case");
+  }
+  for (std::size_t n = 0; n < list->size(); ++n) {
+    const Json wrapped = {{"steps", (*list)[n]}};
+    DM_ASSIGN_OR_RETURN(const JsonObject neighbour,
+                        JsonObject::Root(wrapped, root.Where(fmt::format("neighbours[{}]", n))));
+    DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, neighbour.ObjectList("steps"));
+    DM_RETURN_IF_ERROR(visit(n, steps));
+  }
+  return OkStatus();
+}
+
 Status DrafterCase::LoadNeighbours(const JsonObject& root) {
   DM_ASSIGN_OR_RETURN(replay_, root.BoolOr("replay", false));
   DM_ASSIGN_OR_RETURN(end_to_end_, root.BoolOr("end_to_end", true));
   DM_ASSIGN_OR_RETURN(band_, root.U64Or("band", 0));
-  if (const Json* const list = root.Find("neighbours")) {
-    if (!generator_ || !list->is_array()) {
-      return root.TypeError("neighbours", "a list of lists of steps, in a generated case");
-    }
-    for (std::size_t n = 0; n < list->size(); ++n) {
-      const Json wrapped = {{"steps", (*list)[n]}};
-      DM_ASSIGN_OR_RETURN(const JsonObject neighbour,
-                          JsonObject::Root(wrapped, root.Where(fmt::format("neighbours[{}]", n))));
-      DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> steps, neighbour.ObjectList("steps"));
-      DM_ASSIGN_OR_RETURN(std::vector<CaseStep> sequence, LoadSequence(steps, n));
-      neighbours_.push_back(std::move(sequence));
-    }
-  }
+  DM_RETURN_IF_ERROR(
+      ForEachNeighbour(root, [&](std::size_t n, const std::vector<JsonObject>& steps) -> Status {
+        DM_ASSIGN_OR_RETURN(std::vector<CaseStep> sequence, LoadSequence(steps, n));
+        neighbours_.push_back(std::move(sequence));
+        return OkStatus();
+      }));
   if (band_ > neighbours_.size()) {
     return root.TypeError("band",
                           fmt::format("at most the number of neighbours, {}", neighbours_.size()));
   }
   return OkStatus();
+}
+
+Status DrafterCase::CheckGeneratedSteps(const JsonObject& root) const {
+  CheckedU64 taps = 0, block_rows = 0;
+  const auto add = [&](const std::vector<JsonObject>& steps) -> Status {
+    for (const JsonObject& step : steps) {
+      DM_ASSIGN_OR_RETURN(const std::uint64_t rows, step.U64("new_context_rows"));
+      taps += CheckedU64(rows) * config_.tap_width();
+      if (!taps.ok() || taps.value() > kMostGeneratedElements) {
+        return ResourceExhaustedError(fmt::format(
+            "{}: generated taps of all steps and neighbours may have {} elements in all; with "
+            "these {} rows of {} they have more",
+            step.Where("new_context_rows"), kMostGeneratedElements, rows, config_.tap_width()));
+      }
+      DM_ASSIGN_OR_RETURN(const std::uint64_t width, step.U64Or("width", config_.block_size));
+      block_rows += width;
+      if (!block_rows.ok() || block_rows.value() > kMostRowsOfAllBlocks) {
+        return ResourceExhaustedError(
+            fmt::format("{}: generated blocks of all steps and neighbours may have {} rows in all; "
+                        "with these {} they have more",
+                        step.Where("width"), kMostRowsOfAllBlocks, width));
+      }
+    }
+    return OkStatus();
+  };
+  DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> own, root.ObjectList("steps"));
+  DM_RETURN_IF_ERROR(add(own));
+  return ForEachNeighbour(
+      root, [&](std::size_t, const std::vector<JsonObject>& steps) { return add(steps); });
 }
 
 StatusOr<std::vector<CaseStep>> DrafterCase::LoadSequence(

@@ -191,15 +191,18 @@ StatusOr<std::vector<BFloat16>> GenerateValues(const DataGenerator& generator,
   return values;
 }
 
+Status CheckGeneratedWeights(const DrafterConfig& config, const DataGenerator& generator) {
+  std::uint64_t total = 0;
+  for (const GeneratedTensor& tensor : GeneratedTensors(config, generator)) {
+    DM_ASSIGN_OR_RETURN(total, AddElements(total, tensor));
+  }
+  return OkStatus();
+}
+
 StatusOr<Checkpoint> GenerateCheckpoint(const DrafterConfig& config, const DataGenerator& generator,
                                         const std::string& path) {
+  DM_RETURN_IF_ERROR(CheckGeneratedWeights(config, generator).Annotated(path));
   const std::vector<GeneratedTensor> tensors = GeneratedTensors(config, generator);
-  std::uint64_t total = 0;
-  for (const GeneratedTensor& tensor : tensors) {
-    StatusOr<std::uint64_t> sum = AddElements(total, tensor);
-    if (!sum.ok()) return sum.status().Annotated(path);
-    total = *sum;
-  }
   std::vector<std::vector<BFloat16>> values;  // until they are written
   SafetensorsWriter writer;
   for (const GeneratedTensor& tensor : tensors) {

@@ -53,8 +53,10 @@ std::vector<GeneratedTensor> GeneratedTensors(const DrafterConfig& config,
                                               const DataGenerator& generator);
 
 // More elements than this are refused: a config may ask for anything (8 GiB of BF16, held twice
-// while a checkpoint is put together).
+// while a checkpoint is put together). Of all weights together, and of all taps of a case together.
 inline constexpr std::uint64_t kMostGeneratedElements = std::uint64_t{1} << 32;
+// RESOURCE_EXHAUSTED, with the tensor's name, if the weights have more; nothing is allocated for them.
+Status CheckGeneratedWeights(const DrafterConfig& config, const DataGenerator& generator);
 
 // What a tensor's values are drawn from (src/base/counter_hash.h): value i is
 // offset + scale * (2 * UniformAt(seed, i) - 1), rounded once.

@@ -12,6 +12,7 @@
 namespace draftmark {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // A whole generated case; `change` is merged into it.
@@ -91,10 +92,54 @@ TEST(GeneratedData, KeptRowsMustBeRowsOfTheStep) {
 // A config may ask for anything: no attempt is made to allocate it.
 TEST(GeneratedData, AbsurdSizesAreRefused) {
   EXPECT_THAT(MakeGenerated(R"({"vocab_size": 4000000000, "hidden_size": 65536})"),
-              StatusIs(StatusCode::kResourceExhausted, HasSubstr("elements in all")));
-  EXPECT_THAT(MakeGenerated(R"({"steps": [{"new_context_rows": 2000000000, "start": 2000000001,
+              StatusIs(StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("folder/made/model.safetensors: tensor"),
+                             HasSubstr("elements in all"))));
+  EXPECT_THAT(
+      MakeGenerated(R"({"steps": [{"new_context_rows": 2000000000, "start": 2000000001,
                                            "anchor": 1}]})"),
-              StatusIs(StatusCode::kResourceExhausted, HasSubstr("step0.inputs.target_hidden")));
+      StatusIs(StatusCode::kResourceExhausted,
+               AllOf(HasSubstr("folder/made/config.json: steps[0].new_context_rows"),
+                     HasSubstr("may have 4294967296 elements in all; with these 2000000000 rows "
+                               "of 64 they have more"))));
+}
+
+// Each step alone is legal. Were any made before all are counted, the error would come after minutes
+// and 8 GB.
+TEST(GeneratedData, SumsOverStepsAndNeighboursAreRefusedBeforeAnythingIsMade) {
+  // 2^26 rows of 64 values are all that is allowed.
+  constexpr char kHalf[] = R"({"new_context_rows": 33554432, "start": 40000000, "anchor": 1})";
+  constexpr char kOne[] = R"({"new_context_rows": 1, "start": 40000001, "anchor": 1})";
+  const auto with = [&](const std::string& steps, const std::string& neighbours) {
+    return MakeGenerated(
+               ("{\"steps\": [" + steps + "], \"neighbours\": [" + neighbours + "]}").c_str())
+        .status();
+  };
+  const std::string half = kHalf, one = kOne;
+  EXPECT_THAT(with(half + "," + half + "," + one, ""),
+              StatusIs(StatusCode::kResourceExhausted,
+                       HasSubstr("steps[2].new_context_rows: generated taps of all steps and "
+                                 "neighbours may have 4294967296 elements in all")));
+  EXPECT_THAT(with(half, "[" + one + "],[" + half + "]"),
+              StatusIs(StatusCode::kResourceExhausted,
+                       HasSubstr("neighbours[1]: steps[0].new_context_rows")));
+  // The product overflows 64 bits.
+  EXPECT_THAT(with(one, R"([{"new_context_rows": 18446744073709551615, "start": 1, "anchor": 1}])"),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("neighbours[0]")));
+}
+
+TEST(GeneratedData, TokensOfAllBlocksAreCounted) {
+  std::string steps;
+  // 257 blocks of 65536 rows.
+  for (int i = 0; i < 257; ++i) {
+    steps += std::string(i == 0 ? "" : ",") +
+             R"({"new_context_rows": 0, "start": 1, "anchor": 1, "width": 65536})";
+  }
+  const std::string change = R"({"block_size": 65536, "steps": [)" + steps + "]}";
+  EXPECT_THAT(MakeGenerated(change.c_str()),
+              StatusIs(StatusCode::kResourceExhausted,
+                       HasSubstr("steps[256].width: generated blocks of all steps and neighbours "
+                                 "may have 16777216 rows in all")));
 }
 
 TEST(SelectRows, TakesWholeRows) {

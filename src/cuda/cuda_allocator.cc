@@ -44,12 +44,12 @@ StatusOr<DeviceAddress> CudaAllocator::Allocate(const AllocationRequest& request
   void* address = nullptr;
   const cudaError_t error =
       device ? cudaMalloc(&address, request.bytes) : cudaMallocHost(&address, request.bytes);
-  // Sticky only in name: a failed allocation leaves the context usable, but the error would
-  // otherwise show up again behind the next kernel launch.
-  if (error != cudaSuccess) (void)cudaGetLastError();
-  DM_RETURN_IF_ERROR(CudaStatus(error, device ? "cudaMalloc" : "cudaMallocHost")
-                         .Annotated(fmt::format("{}: {} bytes of {} memory", request.tag,
-                                                request.bytes, MemoryKindName(request.kind))));
+  if (error != cudaSuccess) {
+    return CudaStatus(error, device ? "cudaMalloc" : "cudaMallocHost")
+        .Annotated(fmt::format("{}: {} bytes of {} memory", request.tag, request.bytes,
+                               MemoryKindName(request.kind)));
+  }
+  // Nothing may throw until the list has the address.
   try {
     const std::lock_guard lock(mutex_);
     live_[reinterpret_cast<std::uintptr_t>(address)] = {request.bytes, request.kind};

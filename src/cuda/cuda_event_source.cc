@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <new>
+
 #include "fmt/format.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/stream.h"
@@ -25,8 +27,13 @@ StatusOr<std::uint64_t> CudaEventSource::Create() {
       CudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
                  "cudaEventCreateWithFlags"));
   const std::uint64_t handle = reinterpret_cast<std::uintptr_t>(event);
-  const std::lock_guard lock(mutex_);
-  live_.insert(handle);
+  try {
+    const std::lock_guard lock(mutex_);
+    live_.insert(handle);
+  } catch (const std::bad_alloc&) {  // nobody would destroy what is in no list
+    (void)cudaEventDestroy(event);
+    return ResourceExhaustedError("event: out of host memory");
+  }
   return handle;
 }
 

@@ -32,6 +32,8 @@ StatusCode CodeOf(cudaError_t error) {
 
 Status CudaStatus(cudaError_t error, std::string_view call) {
   if (error == cudaSuccess) return OkStatus();
+  // Else the next kernel launch, which was good, would be taken for the one that failed.
+  (void)cudaGetLastError();
   return Status(CodeOf(error), fmt::format("{}: {} ({})", call, cudaGetErrorName(error),
                                            cudaGetErrorString(error)));
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <vector>
 
+#include "src/base/catch_exhausted.h"
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark {
@@ -31,7 +32,8 @@ StatusOr<CudaGraph> CudaGraph::Capture(cudaStream_t stream,
                                        const std::function<Status()>& enqueue) {
   DM_RETURN_IF_ERROR(CudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
                                 "cudaStreamBeginCapture"));
-  const Status enqueued = enqueue();
+  // An exception would leave the stream capturing for ever.
+  const Status enqueued = CatchExhausted("graph capture", enqueue);
   cudaGraph_t captured = nullptr;
   // Also after an error: it ends the capture.
   const Status ended = CudaStatus(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");

@@ -1,6 +1,7 @@
-"""Regeneration of goldens: killed, on a full disk, twice at once."""
+"""Regeneration of goldens: killed, on a full disk, twice at once, checked meanwhile."""
 import shutil
 import subprocess
+import time
 
 from work import count_temporaries, snapshot
 
@@ -123,3 +124,33 @@ def two(work):
             work.check((golden / file).read_bytes() == right[file], f"{file} is not what it should be")
         work.expect("golden", "check", "--golden", golden, "--only", ONLY)
     return {"processes at once": len(FILES), "asked to come again": refused}
+
+
+def readers(work):
+    """One process regenerates, others check: each of these sees the files as they were or as they are to be."""
+    golden, right, spoilt = setup(work, work.folder)
+    longest = work.duration(*regenerate(golden))
+    old = new = waited = 0
+    for work.done in range(1, work.rounds + 1):
+        restore(golden, spoilt)
+        start = time.monotonic()
+        writer = subprocess.Popen(work.command(*regenerate(golden)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True)
+        # Some of the checks begin as the files are written.
+        time.sleep(max(0, work.random.uniform(0, 1) * longest))
+        while time.monotonic() < start + 2 * longest or writer.poll() is None:
+            result = work.run("golden", "check", "--golden", golden, "--only", ONLY)
+            text = result.stdout + result.stderr
+            if result.returncode == 2:
+                waited += 1
+                work.check("another process" in text, f"no clear error: {text}")
+                continue
+            failed = [line for line in result.stdout.splitlines() if line.startswith("FAIL ")]
+            work.check(len(failed) in (0, len(FILES)), f"a check saw some files old and some new: {text}")
+            old, new = old + bool(failed), new + (not failed)
+        printed = writer.communicate()[0]
+        if writer.returncode != 0:
+            work.check(writer.returncode == 2 and "another process" in printed, f"regen: {printed}")
+            waited += 1
+        repaired(work, golden, right)
+    return {"checks of the old": old, "of the new": new, "asked to come again": waited}

@@ -8,6 +8,7 @@ ALL = {
     "golden-limit": golden_scenarios.limit,
     "golden-full-disk": golden_scenarios.full_disk,
     "golden-two": golden_scenarios.two,
+    "golden-readers": golden_scenarios.readers,
     "history-kill": history_scenarios.kill,
     "history-limit": history_scenarios.limit,
     "history-full-disk": history_scenarios.full_disk,
@@ -17,4 +18,5 @@ ALL = {
     "read-only": world_scenarios.read_only,
     "locale": world_scenarios.locale,
     "time-zone": world_scenarios.time_zone,
+    "clock": world_scenarios.clock,
 }

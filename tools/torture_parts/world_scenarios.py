@@ -1,5 +1,7 @@
-"""Folders that may not be written, foreign locales, foreign time zones."""
+"""Folders that may not be written, foreign locales, foreign time zones, clocks that jump."""
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 
@@ -104,3 +106,50 @@ def locale(work):
 def time_zone(work):
     zones = ["Asia/Kathmandu", "America/St_Johns", "Pacific/Kiritimati", "XYZ+11:59:30", ":/nowhere"]
     return compare(work, [{"LC_ALL": "C", "TZ": zone} for zone in zones])
+
+
+HERE = pathlib.Path(__file__).resolve().parent
+DAY = 86400
+NOW = 1796000000  # 2026-11-30; what the reports say
+
+
+def clock(work):
+    """The clock is wrong, and jumps between any two times that a process looks at it. Results do not depend on it, and a
+    history that was written before and behind a jump is whole."""
+    shim = work.folder / "jumping_clock.so"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise Skip("no C compiler")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", shim, HERE / "jumping_clock.c", "-ldl"], check=True)
+    clocks = {
+        "before 1970": [-40 * 365 * DAY],
+        "behind 2038": [2**31 + DAY],
+        "a day back and forth": [NOW, NOW - DAY, NOW + DAY],
+        "years back and forth": [0, NOW + 5000 * DAY, NOW - 300 * DAY],
+    }
+
+    def with_clock(seconds):
+        return {"LD_PRELOAD": str(shim), "JUMPING_CLOCK": ",".join(map(str, seconds)), "LC_ALL": "C", "TZ": "UTC"}
+
+    def results(name, seconds):
+        """Without what says the day and is meant to: the page's, and the warning of reports from the future."""
+        found = everything(work, name, with_clock(seconds))
+        found["index.html"] = re.sub(rb"Made \d{4}-\d\d-\d\d", b"", found["index.html"])
+        code, text = found["import"]
+        found["import"] = (code, re.sub(r".* lies in the future: a clock may be wrong\n", "", text))
+        return found
+
+    usual = results("usual", [NOW])
+    for number, (name, seconds) in enumerate(clocks.items()):
+        found = results(f"other{number}", seconds)
+        for what in sorted(set(usual) | set(found)):
+            work.check(usual.get(what) == found.get(what), f"{what}: another output with a clock {name}")
+    # One history, each import under another clock.
+    database, reports = work.folder / "h.db", history_scenarios.reports(work, 100, 2 * len(clocks))
+    held = {}
+    for number, seconds in enumerate([*clocks.values()] * 2):
+        work.done += 1
+        work.expect(*history_scenarios.take_in(database, reports[number:number + 1]), environment=with_clock(seconds))
+        held = history_scenarios.intact(work, database, held)
+    work.check(len(held) == len(reports), f"{len(held)} of {len(reports)} records")
+    return {"clocks": len(clocks), "outputs compared in each": len(usual), "records behind jumps": len(held)}

@@ -91,6 +91,8 @@ class Printer {
 
 Status Check(const GoldenOptions& options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const std::string golden, GoldenFolder(options));
+  // Files that are new already, and entries that are not yet, would look damaged.
+  DM_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::TakeToRead(golden));
   Printer printer(context, options.format);
   DM_RETURN_IF_ERROR(CheckGolden(
       golden, options.only, [&](const FileOutcome& outcome) { printer.Add(outcome, "PASS"); }));

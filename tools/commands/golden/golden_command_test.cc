@@ -77,6 +77,15 @@ TEST(GoldenCommand, RegenOfOneFolderIsForOneProcessAtATime) {
   EXPECT_THAT(outcome.err, HasSubstr(folder.path() + ": another process is changing it"));
 }
 
+// It would take files that are new already for damaged ones.
+TEST(GoldenCommand, CheckIsNotForAFolderThatIsBeingChanged) {
+  const TestFolder folder;
+  DM_ASSERT_OK_AND_ASSIGN(const FolderLock lock, FolderLock::Take(folder.path()));
+  const CommandResult outcome = RunCommand({"golden", "check", "--golden", folder.path()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(folder.path() + ": another process is changing it"));
+}
+
 TEST(GoldenCommand, DiffNamesWhatMoved) {
   const std::string file = kGolden + "/operations/silu_mul.safetensors";
   const CommandResult same = RunCommand({"golden", "diff", file, file});
