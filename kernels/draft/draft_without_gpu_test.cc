@@ -3,12 +3,15 @@
 // what comes after is as if nothing had been. Kernels do nothing there, so nothing is said of what they compute.
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "kernels/draft/testing/session_faults.h"
+#include "src/base/failing_new.h"
 #include "src/cuda/fake_runtime.h"
 
 namespace draftmark::kernels {
@@ -73,6 +76,28 @@ TEST_P(DraftWithoutGpuTest, EveryHostAllocationOfEveryCall) {
   EXPECT_GT(failures, 50);
   EXPECT_EQ(Objects(), before);
   std::cout << failures << " failures of host allocations\n";
+}
+
+// The text of a refusal is made of memory too.
+TEST_P(DraftWithoutGpuTest, WhereEvenTheRefusalFindsNoMemory) {
+  DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CudaDraftSession> session, History().Open());
+  const std::vector<BFloat16> taps(1);
+  const std::vector<std::int32_t> positions(1);
+  const std::vector<std::function<Status()>> refused = {
+      [&] { return session->AppendContext(7, taps, positions); },
+      [&] { return session->DropFront(0, 1'000'000); },
+      [&] { return session->Reset(7); },
+      [&] { return session->Reopen(7, 1); },
+      [&] { return session->Propose({}, nullptr).status(); },
+      [&] { return session->Enqueue({}); },
+      [&] { return session->Collect().status(); }};
+  for (const std::function<Status()>& call : refused) {
+    ASSERT_FALSE(call().ok());
+    FailHostAllocation(1);
+    const Status status = call();
+    EXPECT_TRUE(StopFailing());
+    EXPECT_THAT(status, StatusIs(StatusCode::kResourceExhausted, HasSubstr("host memory")));
+  }
 }
 
 // Device and pinned memory, streams, events, graphs, launches, copies and waits. After an error of CUDA a session is of no

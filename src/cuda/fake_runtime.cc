@@ -1,6 +1,5 @@
 #include "src/cuda/fake_runtime.h"
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <mutex>
 
 #include "src/base/check.h"
+#include "src/cuda/fake_calls.h"
 
 // What CUDA's headers leave undefined: streams, events and graphs behind their handles.
 struct CUstream_st {
@@ -56,16 +56,6 @@ cudaError_t Answer(cudaError_t error) {
   return error;
 }
 
-// Every call that may fail begins with it. Not: `until_failure` becomes 0 once, for one thread.
-bool Fails(const char* call) {
-  if (until_failure > 0 && --until_failure == 0) {
-    failed_call = call;
-    last_error = cudaErrorMemoryAllocation;
-    return true;
-  }
-  return false;
-}
-
 // The part of an allocation, or memory of the host that no allocation holds; never beyond one.
 void CheckRange(const void* address, std::size_t bytes) {
   const std::lock_guard lock(mutex);
@@ -97,7 +87,7 @@ cudaError_t Drop(T* object, std::int64_t FakeObjects::*count) {
 }
 
 cudaError_t Allocate(const char* call, void** address, std::size_t bytes, bool pinned) {
-  if (Fails(call)) return cudaErrorMemoryAllocation;
+  if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   const std::lock_guard lock(mutex);
   if (captures > 0) return Answer(cudaErrorStreamCaptureUnsupported);
   for (Block& block : blocks) {
@@ -129,7 +119,7 @@ cudaError_t Release(void* address, bool pinned) {
 }
 
 cudaError_t Launch(const char* call, cudaStream_t stream) {
-  if (Fails(call)) return cudaErrorMemoryAllocation;
+  if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   if (stream != nullptr && stream->capturing) {
     ++stream->kernels;
   } else {
@@ -140,7 +130,7 @@ cudaError_t Launch(const char* call, cudaStream_t stream) {
 
 cudaError_t Copy(const char* call, void* to, const void* from, std::size_t bytes,
                  cudaStream_t stream) {
-  if (Fails(call)) return cudaErrorMemoryAllocation;
+  if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   CheckRange(to, bytes);
   CheckRange(from, bytes);
   if (stream == nullptr || !stream->capturing) std::memmove(to, from, bytes);
@@ -149,13 +139,22 @@ cudaError_t Copy(const char* call, void* to, const void* from, std::size_t bytes
 
 // What waits must not stand in a capture, and spoils it.
 cudaError_t Wait(const char* call, cudaStream_t stream) {
-  if (Fails(call)) return cudaErrorMemoryAllocation;
+  if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   if (stream == nullptr || !stream->capturing) return cudaSuccess;
   stream->spoilt = true;
   return Answer(cudaErrorStreamCaptureUnsupported);
 }
 
 }  // namespace
+
+bool FakeCallFails(const char* call) {
+  if (until_failure > 0 && --until_failure == 0) {
+    failed_call = call;
+    last_error = cudaErrorMemoryAllocation;
+    return true;
+  }
+  return false;
+}
 
 void FailFakeCall(std::int64_t number) {
   failed_call = nullptr;
@@ -236,66 +235,6 @@ const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "out of memory" : "not possible here";
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = {};
-  std::strcpy(properties->name, "fake");
-  properties->major = 9;
-  properties->multiProcessorCount = 132;
-  properties->totalGlobalMem = std::size_t{1} << 37;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
-           : attribute == cudaDevAttrComputeCapabilityMinor ? 0
-           : attribute == cudaDevAttrMultiProcessorCount    ? 132
-                                                            : 1 << 20;
-  return cudaSuccess;
-}
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
-  *attributes = {};
-  attributes->maxThreadsPerBlock = 1024;
-  return cudaSuccess;
-}
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
-  return draftmark::Fails("cudaFuncSetAttribute") ? cudaErrorMemoryAllocation : cudaSuccess;
-}
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t*) {
-  *clusters = 66;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
-                                             unsigned long long,
-                                             cudaDriverEntryPointQueryResult* found) {
-  if (draftmark::Fails("cudaGetDriverEntryPointByVersion")) return cudaErrorMemoryAllocation;
-  DM_CHECK(std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0);
-  const decltype(&cuTensorMapEncodeTiled) encode =
-      [](CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-         const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-         CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-        *map = {};
-        return CUDA_SUCCESS;
-      };
-  *function = reinterpret_cast<void*>(encode);
-  *found = cudaDriverEntryPointSuccess;
-  return cudaSuccess;
-}
-
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
   return draftmark::Allocate("cudaMalloc", address, bytes, false);
 }
@@ -305,7 +244,7 @@ cudaError_t cudaMallocHost(void** address, std::size_t bytes) {
 cudaError_t cudaFree(void* address) { return draftmark::Release(address, false); }
 cudaError_t cudaFreeHost(void* address) { return draftmark::Release(address, true); }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
-  if (draftmark::Fails("cudaPointerGetAttributes")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaPointerGetAttributes")) return cudaErrorMemoryAllocation;
   *attributes = {};
   attributes->type = cudaMemoryTypeUnregistered;
   const std::lock_guard lock(draftmark::mutex);
@@ -326,7 +265,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind, cudaStream_t stream) {
-  if (draftmark::Fails("cudaMemcpy2DAsync")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaMemcpy2DAsync")) return cudaErrorMemoryAllocation;
   if (height == 0) return cudaSuccess;
   draftmark::CheckRange(to, (height - 1) * to_pitch + width);
   draftmark::CheckRange(from, (height - 1) * from_pitch + width);
@@ -337,14 +276,14 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  if (draftmark::Fails("cudaMemsetAsync")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaMemsetAsync")) return cudaErrorMemoryAllocation;
   draftmark::CheckRange(to, bytes);
   if (stream == nullptr || !stream->capturing) std::memset(to, value, bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  if (draftmark::Fails("cudaStreamCreateWithFlags")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaStreamCreateWithFlags")) return cudaErrorMemoryAllocation;
   *stream = draftmark::Make<CUstream_st>(&FakeObjects::streams);
   return cudaSuccess;
 }
@@ -356,10 +295,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaDeviceSynchronize() { return draftmark::Wait("cudaDeviceSynchronize", nullptr); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
-  return draftmark::Fails("cudaStreamWaitEvent") ? cudaErrorMemoryAllocation : cudaSuccess;
+  return draftmark::FakeCallFails("cudaStreamWaitEvent") ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  if (draftmark::Fails("cudaEventCreateWithFlags")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaEventCreateWithFlags")) return cudaErrorMemoryAllocation;
   *event = draftmark::Make<CUevent_st>(&FakeObjects::events);
   (*event)->timing = (flags & cudaEventDisableTiming) == 0;
   return cudaSuccess;
@@ -368,10 +307,10 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return draftmark::Drop(event, &FakeObjects::events);
 }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
-  return draftmark::Fails("cudaEventRecord") ? cudaErrorMemoryAllocation : cudaSuccess;
+  return draftmark::FakeCallFails("cudaEventRecord") ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return draftmark::Fails("cudaEventSynchronize") ? cudaErrorMemoryAllocation : cudaSuccess;
+  return draftmark::FakeCallFails("cudaEventSynchronize") ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   if (!begin->timing || !end->timing) return draftmark::Answer(cudaErrorInvalidResourceHandle);
@@ -380,7 +319,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (draftmark::Fails("cudaStreamBeginCapture")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaStreamBeginCapture")) return cudaErrorMemoryAllocation;
   DM_CHECK(!stream->capturing);
   *stream = {.capturing = true};
   const std::lock_guard lock(draftmark::mutex);
@@ -397,7 +336,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const std::lock_guard lock(draftmark::mutex);
     --draftmark::captures;
   }
-  if (draftmark::Fails("cudaStreamEndCapture")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaStreamEndCapture")) return cudaErrorMemoryAllocation;
   if (captured.spoilt) return draftmark::Answer(cudaErrorStreamCaptureInvalidated);
   *graph = draftmark::Make<CUgraph_st>(&FakeObjects::graphs);
   (*graph)->kernels = captured.kernels;
@@ -407,7 +346,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return draftmark::Drop(graph, &FakeObjects::graphs);
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  if (draftmark::Fails("cudaGraphGetNodes")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaGraphGetNodes")) return cudaErrorMemoryAllocation;
   *count = graph->kernels;
   for (std::size_t i = 0; nodes != nullptr && i < *count; ++i) nodes[i] = nullptr;
   return cudaSuccess;
@@ -417,7 +356,7 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, cudaGraphNodeType* type) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-  if (draftmark::Fails("cudaGraphInstantiate")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaGraphInstantiate")) return cudaErrorMemoryAllocation;
   *made = draftmark::Make<CUgraphExec_st>(&FakeObjects::graphs);
   (*made)->kernels = graph->kernels;
   return cudaSuccess;
@@ -426,7 +365,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   return draftmark::Drop(graph, &FakeObjects::graphs);
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
-  if (draftmark::Fails("cudaGraphLaunch")) return cudaErrorMemoryAllocation;
+  if (draftmark::FakeCallFails("cudaGraphLaunch")) return cudaErrorMemoryAllocation;
   draftmark::kernels_launched += static_cast<std::int64_t>(graph->kernels);
   return cudaSuccess;
 }

@@ -87,8 +87,9 @@ TEST(FakeRuntimeTest, CapturesTakeNeitherMemoryNorWaits) {
     const auto launch = [&] {
       cudaLaunchConfig_t config = {};
       config.stream = stream.get();
-      return cudaLaunchKernelExC(&config, nullptr, nullptr) == cudaSuccess ? OkStatus()
-                                                                           : InternalError("launch");
+      return cudaLaunchKernelExC(&config, nullptr, nullptr) == cudaSuccess
+                 ? OkStatus()
+                 : InternalError("launch");
     };
     const std::int64_t kernels = FakeKernelsLaunched();
     DM_ASSERT_OK_AND_ASSIGN(const CudaGraph graph, CudaGraph::Capture(stream.get(), launch));
@@ -99,8 +100,8 @@ TEST(FakeRuntimeTest, CapturesTakeNeitherMemoryNorWaits) {
     EXPECT_THAT(CudaGraph::Capture(stream.get(), [&] { return stream.Synchronize(); }),
                 StatusIs(StatusCode::kInternal, HasSubstr("StreamCaptureUnsupported")));
     EXPECT_THAT(
-        CudaGraph::Capture(
-            stream.get(), [&] { return allocator.Allocate({.bytes = 4, .tag = "x"}).status(); }),
+        CudaGraph::Capture(stream.get(),
+                           [&] { return allocator.Allocate({.bytes = 4, .tag = "x"}).status(); }),
         StatusIs(StatusCode::kInternal, HasSubstr("StreamCaptureUnsupported")));
     EXPECT_THAT(launch(), IsOk());
     EXPECT_EQ(FakeKernelsLaunched(), kernels + 2) << "the stream is still capturing";

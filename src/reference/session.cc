@@ -54,18 +54,22 @@ class ReferenceSession : public DraftSession {
   }
 
   Status DropFront(std::size_t band, std::uint64_t rows) override {
-    DM_RETURN_IF_ERROR(sequences_.CheckDrop(band, rows));
-    const auto first = taps_[band].begin();
-    taps_[band].erase(first, first + static_cast<std::ptrdiff_t>(rows * config_.tap_width()));
-    sequences_.DropFront(band, rows);
-    return OkStatus();
+    return CatchExhausted("drop", [&]() -> Status {
+      DM_RETURN_IF_ERROR(sequences_.CheckDrop(band, rows));
+      const auto first = taps_[band].begin();
+      taps_[band].erase(first, first + static_cast<std::ptrdiff_t>(rows * config_.tap_width()));
+      sequences_.DropFront(band, rows);
+      return OkStatus();
+    });
   }
 
   Status Reset(std::size_t band) override {
-    DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
-    taps_[band].clear();
-    sequences_.Reset(band);
-    return OkStatus();
+    return CatchExhausted("reset", [&]() -> Status {
+      DM_RETURN_IF_ERROR(sequences_.CheckBand(band));
+      taps_[band].clear();
+      sequences_.Reset(band);
+      return OkStatus();
+    });
   }
 
   StatusOr<std::vector<BlockResult>> Propose(std::span<const BlockRequest> requests,

@@ -3,6 +3,7 @@
 // been.
 #include <fmt/format.h>
 
+#include <functional>
 #include <iostream>
 
 #include "src/base/failing_new.h"
@@ -137,6 +138,22 @@ TEST_P(SessionFaultsTest, EveryAllocationOfTheAllocator) {
   }
   EXPECT_EQ(ledger.Total().live_count, 0u);
   EXPECT_GT(n, 15u);  // fields of the scratch, and two pools
+}
+
+// The text of a refusal is made of memory too.
+TEST_P(SessionFaultsTest, WhereEvenTheRefusalFindsNoMemory) {
+  const auto session = Opened().value();
+  const std::vector<std::function<Status()>> refused = {
+      [&] { return session->AppendContext(7, taps_, positions_); },
+      [&] { return session->DropFront(0, 1'000'000); }, [&] { return session->Reset(7); },
+      [&] { return session->Propose({}, nullptr).status(); }};
+  for (const std::function<Status()>& call : refused) {
+    EXPECT_THAT(call(), StatusIs(StatusCode::kInvalidArgument, ::testing::_));
+    FailHostAllocation(1);
+    const Status status = call();
+    EXPECT_TRUE(StopFailing());
+    EXPECT_THAT(status, StatusIs(StatusCode::kResourceExhausted, HasSubstr("host memory")));
+  }
 }
 
 TEST_P(SessionFaultsTest, EveryHostAllocationOfOpening) {
