@@ -130,27 +130,38 @@ def readers(work):
     """One process regenerates, others check: each of these sees the files as they were or as they are to be."""
     golden, right, spoilt = setup(work, work.folder)
     longest = work.duration(*regenerate(golden))
-    old = new = waited = 0
+    seen = {"checks of the old": 0, "of the new": 0, "asked to come again": 0}
+
+    def start(*arguments):
+        return subprocess.Popen(work.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def look(checker):
+        text = checker.communicate()[0]
+        if checker.returncode == 2:
+            seen["asked to come again"] += 1
+            work.check("another process" in text, f"no clear error: {text}")
+            return
+        failed = sum(line.startswith("FAIL ") for line in text.splitlines())
+        work.check(failed in (0, len(FILES)), f"a check saw some files old and some new: {text}")
+        seen["checks of the old" if failed else "of the new"] += 1
+
+    check = ["golden", "check", "--golden", golden, "--only", ONLY]
     for work.done in range(1, work.rounds + 1):
         restore(golden, spoilt)
-        start = time.monotonic()
-        writer = subprocess.Popen(work.command(*regenerate(golden)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True)
+        begin = time.monotonic()
+        # Every other time a check is there first.
+        first = start(*check) if work.done % 2 else None
+        time.sleep(work.random.uniform(0, 0.5) * longest)
+        writer = start(*regenerate(golden))
+        if first is not None:
+            look(first)
         # Some of the checks begin as the files are written.
-        time.sleep(max(0, work.random.uniform(0, 1) * longest))
-        while time.monotonic() < start + 2 * longest or writer.poll() is None:
-            result = work.run("golden", "check", "--golden", golden, "--only", ONLY)
-            text = result.stdout + result.stderr
-            if result.returncode == 2:
-                waited += 1
-                work.check("another process" in text, f"no clear error: {text}")
-                continue
-            failed = [line for line in result.stdout.splitlines() if line.startswith("FAIL ")]
-            work.check(len(failed) in (0, len(FILES)), f"a check saw some files old and some new: {text}")
-            old, new = old + bool(failed), new + (not failed)
+        time.sleep(work.random.uniform(0, 1) * longest)
+        while time.monotonic() < begin + 2 * longest or writer.poll() is None:
+            look(start(*check))
         printed = writer.communicate()[0]
         if writer.returncode != 0:
+            seen["asked to come again"] += 1
             work.check(writer.returncode == 2 and "another process" in printed, f"regen: {printed}")
-            waited += 1
         repaired(work, golden, right)
-    return {"checks of the old": old, "of the new": new, "asked to come again": waited}
+    return seen
