@@ -104,6 +104,13 @@ TEST(GeneratedData, AbsurdSizesAreRefused) {
                                "of 64 they have more"))));
 }
 
+// The weights are counted before any taps are made: there is no waiting for an error that is certain.
+TEST(GeneratedData, WeightsAreCountedFirst) {
+  EXPECT_THAT(MakeGenerated(R"({"vocab_size": 4000000000, "hidden_size": 65536,
+                                "steps": [{"new_context_rows": 5, "start": 5, "anchor": 1, "width": 99}]})"),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("model.safetensors: tensor")));
+}
+
 // Each step alone is legal. Were any made before all are counted, the error would come after minutes
 // and 8 GB.
 TEST(GeneratedData, SumsOverStepsAndNeighboursAreRefusedBeforeAnythingIsMade) {
