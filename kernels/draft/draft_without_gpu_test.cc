@@ -131,7 +131,9 @@ TEST_P(DraftWithoutGpuTest, EveryCallOfCuda) {
     ASSERT_EQ(Objects(), objects) << "call " << n << ", " << call;
     // Nor is its error left to the next one.
     ASSERT_EQ(cudaPeekAtLastError(), cudaSuccess) << "call " << n << ", " << call;
-    if (n % 8 == 0) ASSERT_THAT(history.Run(), IsOk()) << "after call " << n << ", " << call;
+    if (n % 8 == 0) {
+      ASSERT_THAT(history.Run(), IsOk()) << "after call " << n << ", " << call;
+    }
   }
   EXPECT_GT(n, 100);
   for (const char* const call :
