@@ -67,6 +67,57 @@ TEST_F(LinearTest, LibraryAndOwnKernelAgree) {
   }
 }
 
+// Three layers whose matrices, biases and results lie apart, in one launch of the library, by the library one
+// by one (with a bias), and by the own kernel: each layer is what it is alone, and nothing is written between.
+TEST_F(LinearTest, SeveralLayersOfTheSameInput) {
+  constexpr std::int64_t kRows = 40, kN = 136, kK = 256, kCount = 3, kStride = 1000,
+                         kWeights = 150 * kK, kBiases = 144, kResults = 160;
+  const DeviceBuffer x = Upload(Random("x", kRows * kK, 2)),
+                     w = Upload(Random("w", kCount * kWeights, 0.05)),
+                     bias = Upload(Random("bias", kCount * kBiases, 2)),
+                     alone = Bytes(kRows * kN * sizeof(BFloat16)),
+                     workspace = Bytes(LinearTraits::WorkspaceBytes(kRows, kN, true));
+  for (const bool with_bias : {false, true}) {
+    for (CublasLt* const library : {library_.get(), static_cast<CublasLt*>(nullptr)}) {
+      SCOPED_TRACE(fmt::format("bias {} library {}", with_bias, library != nullptr));
+      const std::vector<BFloat16> untouched(kRows * kStride, BFloat16::FromDouble(77));
+      const DeviceBuffer y = Upload(untouched);
+      const LinearArgs first = {.x = x.As<BFloat16>(),
+                                .weight = w.As<BFloat16>(),
+                                .bias = with_bias ? bias.As<BFloat16>() : nullptr,
+                                .y = y.As<BFloat16>(),
+                                .y_stride = kStride,
+                                .rows = kRows,
+                                .n = kN,
+                                .k = kK,
+                                .workspace = workspace.address().value,
+                                .workspace_bytes = workspace.bytes()};
+      ASSERT_THAT(LaunchLinears(
+                      first, {.count = kCount, .weight = kWeights, .bias = kBiases, .y = kResults},
+                      library, stream()),
+                  IsOk());
+      std::vector<BFloat16> got = Read<BFloat16>(y);
+      for (std::int64_t layer = 0; layer < kCount; ++layer) {
+        LinearArgs one = first;
+        one.weight += layer * kWeights;
+        if (with_bias) one.bias += layer * kBiases;
+        one.y = alone.As<BFloat16>();
+        one.y_stride = 0;
+        ASSERT_THAT(LaunchLinear(one, nullptr, stream()), IsOk());
+        const std::vector<BFloat16> want = Read<BFloat16>(alone);
+        for (std::int64_t i = 0; i < kRows * kN; ++i) {
+          BFloat16& value = got[i / kN * kStride + layer * kResults + i % kN];
+          ASSERT_NEAR(value.ToDouble(), want[i].ToDouble(),
+                      std::abs(want[i].ToDouble()) / 128 + 1e-4)
+              << "layer " << layer << " element " << i;
+          value = untouched.front();
+        }
+      }
+      EXPECT_EQ(got, untouched);
+    }
+  }
+}
+
 // A workspace is asked for only where the library multiplies.
 TEST_F(LinearTest, WorkspaceIsChecked) {
   const DeviceBuffer x = Upload(Random("x", 64, 1)), y = Bytes(64);

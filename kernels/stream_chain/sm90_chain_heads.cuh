@@ -39,35 +39,24 @@ __device__ __forceinline__ void LoadHeadWeight(const StreamHeads& a, float (&wei
   }
 }
 
-// The lane's elements of a head of a row.
-template <int kWords>
-__device__ __forceinline__ void LoadHead(const StreamHeads& a, std::int64_t row, std::int64_t head,
-                                         unsigned short (&bits)[kWords]) {
+// One head of one row, by a warp. `turn_of` gives the sine and cosine of the lane's pairs; `values` is shared
+// memory of d floats.
+template <int kWords, typename Turn>
+__device__ __forceinline__ void FinishHead(const StreamHeads& a, std::int64_t row,
+                                           std::int64_t head, const float (&weight)[kWords],
+                                           const Turn& turn_of, std::int64_t slot,
+                                           std::int32_t position, float* values) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int d = static_cast<int>(a.d);
   const BFloat16* const x = a.x + row * a.x_stride + head * d;
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    const int column = lane + i * kWarp;
-    bits[i] = column < d ? __ldcg(reinterpret_cast<const unsigned short*>(x + column)) : 0;
-  }
-}
-
-// One head of one row, which was loaded, by a warp. `turn_of` gives the sine and cosine of the lane's pairs;
-// `values` is shared memory of d floats.
-template <int kWords, typename Turn>
-__device__ __forceinline__ void FinishHead(const StreamHeads& a, std::int64_t row,
-                                           std::int64_t head, const unsigned short (&bits)[kWords],
-                                           const float (&weight)[kWords], const Turn& turn_of,
-                                           std::int64_t slot, std::int32_t position,
-                                           float* values) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int d = static_cast<int>(a.d);
   float own[kWords];
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kWords; ++i) {
-    own[i] = FloatOf(bits[i]);
+    const int column = lane + i * kWarp;
+    const unsigned short bits =
+        column < d ? __ldcg(reinterpret_cast<const unsigned short*>(x + column)) : 0;
+    own[i] = FloatOf(bits);
     sum = fmaf(own[i], own[i], sum);
   }
   if (a.norm_weight != nullptr) {
@@ -131,10 +120,8 @@ class HeadFinisher {
   }
 
   __device__ __forceinline__ void Run(float* values) const {
-    unsigned short bits[kMost];
-    LoadHead(*heads_, row_, head_, bits);
     FinishHead(
-        *heads_, row_, head_, bits, weight_, [this](int i) { return turns_[i]; }, slot_, position_,
+        *heads_, row_, head_, weight_, [this](int i) { return turns_[i]; }, slot_, position_,
         values);
   }
 
@@ -206,11 +193,7 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
   if (row >= a.rows || first >= static_cast<int>(a.heads)) return;
   float weight[kMostDim / kWarp] = {};
   if (a.norm_weight != nullptr) LoadHeadWeight(a, weight);
-  const int head = first + static_cast<int>(threadIdx.x) / kWarp;
-  const bool mine = head < static_cast<int>(a.heads);
   WaitForPrevious();
-  unsigned short bits[kMostDim / kWarp] = {};
-  if (mine) LoadHead(a, row, head, bits);
   const std::int64_t slot = SlotOfRow(a, row);
   const std::int32_t position = a.positions != nullptr ? __ldcg(a.positions + row) : 0;
   if (a.frequency != nullptr) {
@@ -219,11 +202,12 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
     }
   }
   __syncthreads();
-  if (!mine) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  if (first + warp >= static_cast<int>(a.heads)) return;
   FinishHead(
-      a, row, head, bits, weight, [&](int i) { return turns[lane + i * kWarp]; }, slot, position,
-      values[threadIdx.x / kWarp]);
+      a, row, first + warp, weight, [&](int i) { return turns[lane + i * kWarp]; }, slot, position,
+      values[warp]);
 }
 
 }  // namespace draftmark::kernels

@@ -107,6 +107,37 @@ class StreamLinearTest : public ChainDeviceTest {
   }
 };
 
+// Matrices that lie apart from each other, whose last tiles are not full, as one part and beside another.
+TEST_F(StreamLinearTest, StoresGroups) {
+  constexpr std::int64_t kN = 200, kK = 320, kGroups = 5, kStep = (kN + 60) * kK, kOther = 72;
+  const std::vector<BFloat16> x = X(kK), w = Weight("w", kGroups * kStep / kK, kK),
+                              bias = Random("bias", kGroups * kN, 2),
+                              other = Weight("o", kOther, kK);
+  const Product product(x, w, kGroups * kStep / kK, kK, false), beside(x, other, kOther, kK, false);
+  const DeviceBuffer weight = Upload(w), biases = Upload(bias), second = Upload(other);
+  for (const std::int64_t rows : kRows) {
+    SCOPED_TRACE(fmt::format("rows {}", rows));
+    const DeviceBuffer input = Upload(FirstRows(x, rows));
+    const Output<BFloat16> y = MakeRows<BFloat16>(rows, kGroups * kN),
+                           z = MakeRows<BFloat16>(rows, kOther);
+    StreamLinear step = {.x = input.As<BFloat16>(), .rows = rows, .k = kK, .part_count = 2};
+    step.parts[0] = {.weight = second.As<BFloat16>(), .y = z.data(), .n = kOther};
+    step.parts[1] = {.weight = weight.As<BFloat16>(),
+                     .bias = biases.As<BFloat16>(),
+                     .y = y.data(),
+                     .n = kN,
+                     .groups = kGroups,
+                     .group_step = kStep};
+    ASSERT_THAT(LaunchStep(step), IsOk());
+    Compare(Take(y), rows, kGroups * kN, [&](std::int64_t row, std::int64_t output) {
+      return product.At(row, output / kN * (kStep / kK) + output % kN, bias[output].ToDouble());
+    });
+    Compare(Take(z), rows, kOther,
+            [&](std::int64_t row, std::int64_t output) { return beside.At(row, output); });
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(StreamLinearTest, Stores) {
   struct Variant {
     bool bias = false;
