@@ -55,7 +55,7 @@ TEST(ArchitecturesCommandTest, OfTheCheckout) {
 TEST(ArchitecturesCommandTest, OneFormatAtATime) {
   const CommandResult result = RunCommand({"architectures", "--junit", "--format", "json"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--format excludes --junit"));
+  EXPECT_THAT(result.err, HasSubstr("--junit excludes --format"));
 }
 
 }  // namespace
