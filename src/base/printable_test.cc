@@ -9,10 +9,11 @@ namespace draftmark {
 namespace {
 
 TEST(PrintableTest, OrdinaryTextStays) {
-  for (const char* const text : {"", "layers.0.q_proj",
-                                 "Stra\xc3\x9f"
-                                 "e \xe2\x82\xac",
-                                 "back\\slash 'quoted'", "\xff lone byte"}) {
+  const char* const street =
+      "Stra\xc3\x9f"
+      "e \xe2\x82\xac";
+  for (const char* const text :
+       {"", "layers.0.q_proj", street, "back\\slash 'quoted'", "\xff lone byte"}) {
     EXPECT_EQ(Printable(text), text);
     EXPECT_EQ(WithoutControls(text), text);
   }

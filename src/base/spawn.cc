@@ -56,6 +56,7 @@ StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, const SpawnOpti
   int failure[2];  // the child's errno, or closed by its exec
   if (pipe2(failure, O_CLOEXEC) != 0) return ErrnoStatus(errno, "create", "a pipe");
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -30,7 +30,7 @@ pid_t DeadProcess() {
 class StaleTemporariesTest : public ::testing::Test {
  protected:
   std::string Write(const std::string& name, int age = 2 * kStaleSeconds) {
-    const std::string path = folder_.Path(name);
+    std::string path = folder_.Path(name);
     EXPECT_THAT(WriteTextFile(path, "half"), IsOk());
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::seconds(age));

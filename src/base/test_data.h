@@ -27,7 +27,7 @@ inline std::string TestData(const std::string& relative) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);
   };
-  if (const std::string path = Runfiles(relative); exists(path)) return path;
+  if (std::string path = Runfiles(relative); exists(path)) return path;
   if (const std::optional<std::string> found = FindInCheckout(relative, exists)) {
     return std::filesystem::absolute(*found).lexically_normal().string();
   }
