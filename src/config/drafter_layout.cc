@@ -10,18 +10,18 @@
 
 namespace draftmark::internal {
 
-AliasKey DrafterLayout::Geometry(std::vector<std::string_view> keys) const {
+AliasKey DrafterLayout::Geometry(const std::vector<std::string_view>& keys) const {
   return AliasKey({&geometry}, keys);
 }
 
-AliasKey DrafterLayout::Scheme(std::vector<std::string_view> keys) const {
+AliasKey DrafterLayout::Scheme(const std::vector<std::string_view>& keys) const {
   std::vector<const JsonObject*> objects;
   if (dflash) objects.push_back(&*dflash);
   objects.push_back(&root);
   return AliasKey(objects, keys);
 }
 
-AliasKey DrafterLayout::Anywhere(std::vector<std::string_view> keys) const {
+AliasKey DrafterLayout::Anywhere(const std::vector<std::string_view>& keys) const {
   std::vector<const JsonObject*> objects = {&root};
   if (dflash) objects.push_back(&*dflash);
   if (form == DrafterForm::kSpeculators) objects.push_back(&geometry);

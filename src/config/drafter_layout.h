@@ -39,11 +39,11 @@ struct DrafterLayout {
   std::optional<JsonObject> dflash;  // dflash_config
 
   // Sizes of the network.
-  AliasKey Geometry(std::vector<std::string_view> keys) const;
+  AliasKey Geometry(const std::vector<std::string_view>& keys) const;
   // Keys of the drafting scheme: dflash_config, else top level (spec/model_config.md section 7).
-  AliasKey Scheme(std::vector<std::string_view> keys) const;
+  AliasKey Scheme(const std::vector<std::string_view>& keys) const;
   // A key that the file may keep in any of its objects.
-  AliasKey Anywhere(std::vector<std::string_view> keys) const;
+  AliasKey Anywhere(const std::vector<std::string_view>& keys) const;
 };
 
 StatusOr<DrafterLayout> FindLayout(const Json& json, const std::string& source);

@@ -137,6 +137,7 @@ StatusOr<std::vector<JsonObject>> FindRopeObjects(const DrafterLayout& layout) {
 Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
   DM_ASSIGN_OR_RETURN(const std::vector<JsonObject> found, FindRopeObjects(layout));
   std::vector<const JsonObject*> objects;
+  objects.reserve(found.size());
   for (const JsonObject& object : found) objects.push_back(&object);
   DM_RETURN_IF_ERROR(ReadTheta(objects, layout, rope));
   if (!objects.empty()) {

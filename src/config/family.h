@@ -23,7 +23,7 @@ struct FamilyInput {
   JsonObject root;
   bool nested;  // text is not root
 
-  AliasKey Text(std::vector<std::string_view> keys) const { return AliasKey({&text}, keys); }
+  AliasKey Text(const std::vector<std::string_view>& keys) const { return AliasKey({&text}, keys); }
 };
 
 enum class HeadDimRule {

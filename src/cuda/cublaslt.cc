@@ -100,9 +100,11 @@ Status SetCount(const CublasLtFunctions& lt, const Layout& layout, std::int64_t 
 template <typename T>
 Status SetAttribute(const CublasLtFunctions& lt, const Description& description,
                     cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  return CublasStatus(
-      lt, lt.matmul_desc_set_attribute(description.get(), attribute, &value, sizeof(value)),
-      "cublasLtMatmulDescSetAttribute");
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): where T is a pointer, the pointer is the value.
+  constexpr std::size_t kBytes = sizeof(T);
+  return CublasStatus(lt,
+                      lt.matmul_desc_set_attribute(description.get(), attribute, &value, kBytes),
+                      "cublasLtMatmulDescSetAttribute");
 }
 
 StatusOr<Description> MakeDescription(const CublasLtFunctions& lt, const GemmArgs& args) {

@@ -55,7 +55,7 @@ TEST_F(DeviceLeaseTest, ALeaseEndsWithItsOwner) {
   {
     std::optional<DeviceLease> first = TryTake();
     const DeviceLease moved = *std::move(first);
-    first.reset();  // holds nothing any more
+    first = std::nullopt;  // held nothing any more
     const auto other = TryTake();
     ASSERT_TRUE(other.has_value());
     EXPECT_EQ(other->device(), "GPU-b");

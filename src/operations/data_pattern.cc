@@ -38,8 +38,9 @@ BFloat16 Largest(int exponent, std::uint64_t random) {
   // Half of them the very largest, where nothing is computed with them.
   if (exponent == 127 && random / 2 % 2 == 0) return FromBits(sign | kMaximum);
   const std::uint64_t fraction = random / 4 % 0x80;
-  const auto biased = static_cast<std::uint64_t>(exponent + 127);
-  return FromBits(sign | (biased << 7) | (exponent == 127 ? fraction & 0x7E : fraction));
+  const auto biased = static_cast<std::uint32_t>(exponent + 127);
+  return FromBits(sign | (std::uint64_t{biased} << 7) |
+                  (exponent == 127 ? fraction & 0x7E : fraction));
 }
 
 BFloat16 ValueOf(DataPattern pattern, const Extreme& extreme, std::uint64_t random,

@@ -22,6 +22,7 @@ std::vector<double> Applied(DataPattern pattern, const Extreme& extreme) {
   EXPECT_EQ(values[5].bits, 0xFFFF);
   values[5] = values[4];
   std::vector<double> doubles;
+  doubles.reserve(values.size());
   for (const BFloat16 value : values) doubles.push_back(value.ToDouble());
   return doubles;
 }

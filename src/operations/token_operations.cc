@@ -171,9 +171,10 @@ void PrepareWalk(const OperationCase& c, OperandSet& operands) {
     const std::uint64_t first = BitsAt(seed, row) % c["v"];
     for (std::size_t k = 0; k < kTop; ++k) {
       // Pairs of equal values, a quarter apart: close enough for the codes to decide.
-      values[row * kTop + k] = static_cast<float>(4 - 0.25 * static_cast<double>(k / 2));
+      const std::size_t step = k / 2;
+      values[row * kTop + k] = static_cast<float>(4 - 0.25 * static_cast<double>(step));
       // Neighbours k, k + 1 get ids 2i + 1, 2i: the tie must not go to the lower id.
-      const std::uint64_t pair = (first + 3 * (k / 2)) % (c["v"] / 2);
+      const std::uint64_t pair = (first + 3 * step) % (c["v"] / 2);
       ids[row * kTop + k] = static_cast<std::uint32_t>(2 * pair + 1 - k % 2);
     }
   }

@@ -53,6 +53,7 @@ std::vector<CountComparison> CompareCountRanges(const CountRanges& base, const C
     for (const auto& [counter, range] : *side) counters.insert(counter);
   }
   std::vector<CountComparison> compared;
+  compared.reserve(counters.size());
   for (const std::string& counter : counters) {
     compared.push_back({counter, Find(base, counter), Find(next, counter)});
   }

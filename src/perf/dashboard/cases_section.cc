@@ -24,7 +24,7 @@ std::string StepCell(const DashboardData& data, const DashboardSeries& series) {
 std::string BandCell(const DashboardSeries& series) {
   const TrendSegment& segment = series.segments.back();
   const double value = series.points.back().value;
-  const std::string text = ChangeText(value / segment.level - 1);
+  std::string text = ChangeText(value / segment.level - 1);
   if (value > segment.high) return "<b class=v-slower>▲ " + text + "</b>";
   if (value < segment.low) return "<b class=v-faster>▼ " + text + "</b>";
   return text;

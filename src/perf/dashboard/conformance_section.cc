@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -18,8 +19,7 @@ std::string UsedText(const MatrixCell& cell) {
 
 // The bar behind the text is as long as the used share; what is full is at its bound.
 std::string Cell(const MatrixCell& cell) {
-  const int percent =
-      static_cast<int>(std::clamp(cell.used_share.value_or(0), 0.0, 1.0) * 100 + 0.5);
+  const long percent = std::lround(std::clamp(cell.used_share.value_or(0), 0.0, 1.0) * 100);
   const std::string cases = cell.cases == 1 ? "1 case" : fmt::format("{} cases", cell.cases);
   const std::string detail =
       cell.detail.empty() ? "" : "<br><small>" + HtmlText(cell.detail) + "</small>";
