@@ -59,6 +59,32 @@ TEST(DflashFieldsTest, TheTableIsTheStruct) {
   static_assert(sizeof(DflashScratch) == 27 * 8);
 }
 
+// The columns "NULL?" and "stable" of the page's table, and its marks of what is no device memory.
+TEST(DflashFieldsTest, TextsAreThePages) {
+  std::map<std::string_view, std::set<std::string_view>> memory, null_rules, pointers;
+  for (const DflashField& field : kDflashFields) {
+    memory[DflashMemoryName(field.memory)].insert(field.name);
+    null_rules[NullRuleText(field.null_rule)].insert(field.name);
+    pointers[PointerStabilityText(field.stability)].insert(field.name);
+  }
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(memory["device"].size(), 25u);
+  EXPECT_EQ(memory["host pinned"], Names{"draft_tokens_host_pinned"});
+  EXPECT_EQ(memory["event"], Names{"draft_tokens_event"});
+  EXPECT_EQ(memory.size(), 3u);
+  EXPECT_EQ(null_rules["never"].size(), 19u);
+  EXPECT_EQ(null_rules["if markov_rank is 0"], (Names{"markov_embed", "markov_bias"}));
+  EXPECT_EQ(null_rules["without confidence weights"], Names{"conf_out"});
+  EXPECT_EQ(null_rules["without selector weights"],
+            (Names{"conv_dyn", "conv_tmp", "sel_vals", "sel_idx", "sel_hproj"}));
+  EXPECT_EQ(null_rules.size(), 4u);
+  EXPECT_EQ(pointers["stable"].size(), 22u);
+  EXPECT_EQ(pointers["eager only"], (Names{"fc_proj", "fused_kv_out", "precompute_in"}));
+  EXPECT_EQ(pointers["stable if the copy is captured"], Names{"draft_tokens_host_pinned"});
+  EXPECT_EQ(pointers["no pointer"], Names{"draft_tokens_event"});
+  EXPECT_EQ(pointers.size(), 4u);
+}
+
 TEST(DflashLayoutTest, FieldCountsAndOrderOfBothVersions) {
   const DflashScratchLayout v1 = Layout(TinyRequest(1));
   EXPECT_EQ(v1.fields().size(), 26u);

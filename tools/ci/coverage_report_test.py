@@ -71,15 +71,19 @@ class CoverageReportTest(InFolder):
         code, lines = self.run_main("empty.dat")
         self.assertEqual((code, lines[-1][:5]), (1, "0.0 %"))
 
-    def test_a_source_in_no_test_fails_unless_only_a_gpu_runs_it(self):
+    def test_a_source_in_no_test_fails_unless_only_another_build_runs_it(self):
         self.write("src/a/forgotten.cc", "#include <string>\n")
         self.write("src/a/kernel.cc", "#include <cuda_runtime.h>\n")
         self.write("src/a/declared.h", "")
-        sources = ["src/a/kernel.cc", "src/a/declared.h", "src/a/other_test.cc", "src/cuda/stream.cc"]
+        self.write("src/a/fault.cc", '#include "a.h"\n\n#ifdef DRAFTMARK_FAULTS\n\nint one;\n\n#endif\n')
+        sources = ["src/a/kernel.cc", "src/a/fault.cc", "src/a/declared.h", "src/a/other_test.cc", "src/cuda/stream.cc"]
         self.assertEqual(self.run_main("--minimum", "60", "report.dat", *sources)[0], 0)
         code, lines = self.run_main("--minimum", "60", "report.dat", "src/a/forgotten.cc", *sources)
         self.assertEqual(code, 1)
         self.assertIn("in no test: src/a/forgotten.cc", lines)
+        # Products have the rest of this one.
+        self.write("src/a/forgotten.cc", "#ifdef DRAFTMARK_FAULTS\nint one;\n#endif\nint two;\n#ifdef X\n#endif\n")
+        self.assertEqual(self.run_main("--minimum", "60", "report.dat", "src/a/forgotten.cc", *sources)[0], 1)
 
 
 class MergerTest(InFolder):
