@@ -18,7 +18,6 @@ namespace draftmark {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 DashboardData Analysed(std::string_view spice = "") {
   DashboardData data = SampleDashboard(spice);
