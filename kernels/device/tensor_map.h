@@ -11,14 +11,14 @@
 
 namespace draftmark::kernels {
 
-// Dimensions, the innermost first; it is contiguous. Four of them, or five if `rank` says so.
+// Dimensions, the innermost first; it is contiguous. Four of them, or five if `rank` says so. Sizes and boxes (of
+// one copy; the innermost 64) in elements, and strides of the outer dimensions, multiples of 8.
 struct TensorMapShape {
   static constexpr int kMostRank = 5;
   int rank = 4;
-  std::int64_t sizes[kMostRank] = {1, 1, 1, 1, 1};  // elements
-  std::int64_t strides[kMostRank - 1] = {8, 8, 8,
-                                         8};  // of the outer ones, in elements; a multiple of 8
-  std::int64_t box[kMostRank] = {64, 1, 1, 1, 1};  // elements of one copy; the innermost 64
+  std::int64_t sizes[kMostRank] = {1, 1, 1, 1, 1};
+  std::int64_t strides[kMostRank - 1] = {8, 8, 8, 8};
+  std::int64_t box[kMostRank] = {64, 1, 1, 1, 1};
 };
 
 // What the copy engine takes as a distance.

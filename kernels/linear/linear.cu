@@ -38,6 +38,7 @@ Status Check(const LinearArgs& args, bool by_library) {
       .Pointer("weight", args.weight)
       .Pointer("y", args.y)
       .Rule(args.softcap >= 0, "softcap is not negative")
+      .Size("y_stride", args.y_stride, 0, INT64_MAX)
       .Rule(StrideOf(args) >= args.n, "y_stride holds a row")
       .Workspace(
           args.workspace, args.workspace_bytes,
@@ -105,9 +106,9 @@ Status LaunchLinears(const LinearArgs& first, const LinearSteps& steps, CublasLt
   if (first.rows == 0 || steps.count == 0) return OkStatus();
   DM_RETURN_IF_ERROR(ArgumentCheck("linears")
                          .Size("count", steps.count, 1, INT32_MAX)
-                         .Size("weight step", steps.weight, 0)
-                         .Size("bias step", steps.bias, 0)
-                         .Size("y step", steps.y, 0)
+                         .Size("weight step", steps.weight, 0, INT64_MAX)
+                         .Size("bias step", steps.bias, 0, INT64_MAX)
+                         .Size("y step", steps.y, 0, INT64_MAX)
                          .status());
   constexpr std::int64_t kMultiple = LinearTraits::kLibraryMultiple;
   const bool plain = first.bias == nullptr && first.softcap == 0 && first.multiplier == 1;

@@ -118,6 +118,49 @@ TEST_F(LinearTest, SeveralLayersOfTheSameInput) {
   }
 }
 
+// A pair lies wherever it lies: the second matrix and result behind, in front, or one of each.
+TEST_F(LinearTest, APairInAnyOrder) {
+  constexpr std::int64_t kRows = 20, kN = 64, kK = 128, kWeights = kN * kK, kResults = kRows * kN;
+  const DeviceBuffer x = Upload(Random("x", kRows * kK, 2)),
+                     w = Upload(Random("w", 2 * kWeights, 0.05)),
+                     y = Bytes(2 * kResults * sizeof(BFloat16)),
+                     workspace = Bytes(LinearTraits::WorkspaceBytes(kRows, kN, true));
+  const LinearArgs low = {.x = x.As<BFloat16>(),
+                          .weight = w.As<BFloat16>(),
+                          .y = y.As<BFloat16>(),
+                          .rows = kRows,
+                          .n = kN,
+                          .k = kK,
+                          .workspace = workspace.address().value,
+                          .workspace_bytes = workspace.bytes()};
+  ASSERT_THAT(LaunchLinear(low, nullptr, stream()), IsOk());
+  LinearArgs high = low;
+  high.weight += kWeights;
+  high.y += kResults;
+  ASSERT_THAT(LaunchLinear(high, nullptr, stream()), IsOk());
+  const std::vector<BFloat16> want = Read<BFloat16>(y);
+  for (CublasLt* const library : {library_.get(), static_cast<CublasLt*>(nullptr)}) {
+    for (const bool weights_turned : {false, true}) {
+      for (const bool results_turned : {false, true}) {
+        LinearArgs first = weights_turned ? high : low;
+        BFloat16* const first_y = results_turned ? high.y : low.y;
+        BFloat16* const second_y = results_turned ? low.y : high.y;
+        first.y = first_y;
+        ASSERT_THAT(LaunchLinearPair(first, weights_turned ? low.weight : high.weight, nullptr,
+                                     second_y, library, stream()),
+                    IsOk());
+        const std::vector<BFloat16> got = Read<BFloat16>(y);
+        const std::int64_t from = weights_turned == results_turned ? 0 : kResults;
+        for (std::int64_t i = 0; i < 2 * kResults; ++i) {
+          const double expected = want[(i + from) % (2 * kResults)].ToDouble();
+          ASSERT_NEAR(got[i].ToDouble(), expected, std::abs(expected) / 128 + 1e-4)
+              << weights_turned << results_turned << " " << i;
+        }
+      }
+    }
+  }
+}
+
 // A workspace is asked for only where the library multiplies.
 TEST_F(LinearTest, WorkspaceIsChecked) {
   const DeviceBuffer x = Upload(Random("x", 64, 1)), y = Bytes(64);

@@ -73,8 +73,9 @@ struct PagedAttentionTraits {
     static constexpr int kMinimumSms = 132;
     static constexpr int kGroups = 2;  // warpgroups that multiply; they take turns with tiles
     static constexpr int kGroupThreads = 128;
-    static constexpr int kCopiers = 2;   // warps that copy keys and values
-    static constexpr int kHelpers = 64;  // threads that load queries and put results together
+    static constexpr int kCopiers = 2;  // warps that copy keys and values
+    static constexpr int kHelpers =
+        64;  // threads that load queries, and gather all but the last results
     static constexpr int kThreads = kGroups * kGroupThreads + kCopiers * 32 + kHelpers;
     // Cache blocks of a tile. At 2064 keys the warpgroups of a cluster have two tiles each.
     static constexpr int kUnits = 4;

@@ -147,13 +147,6 @@ class WorkList {
   std::uint32_t q_rope_pos_ = 0;
 };
 
-// Each warpgroup's tiles of keys and values go through a ring of stages of its own, each with a barrier that
-// says that it is full and one that says that it is empty. In a common ring one could wait for a tile whose
-// stage another's tile has still to pass through, and take that one's absence for its own arrival.
-//
-// A tile lies as [8][d / 64][keys, values][8][64] (values first if their pool lies in front) in the 128-byte
-// swizzle: what one copy brings of a cache block is in one piece, and groups of eight keys are at the same
-// distance from each other in all of the tile.
 // Where a warpgroup's tile lies, counted over all items: the stage, and the parity of its barriers' phase.
 template <int kStagesOfGroup>
 struct TilePlace {
@@ -164,6 +157,13 @@ struct TilePlace {
         parity(tile / kStagesOfGroup & 1) {}
 };
 
+// Each warpgroup's tiles of keys and values go through a ring of stages of its own, each with a barrier that
+// says that it is full and one that says that it is empty. In a common ring one could wait for a tile whose
+// stage another's tile has still to pass through, and take that one's absence for its own arrival.
+//
+// A tile lies as [8][d / 64][keys, values][8][64] (values first if their pool lies in front) in the 128-byte
+// swizzle: what one copy brings of a cache block is in one piece, and groups of eight keys are at the same
+// distance from each other in all of the tile.
 template <int kHeadDim>
 struct alignas(1024) HopperMemory {
   using Hopper = PagedAttentionTraits::Hopper;

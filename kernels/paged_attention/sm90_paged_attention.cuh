@@ -2,8 +2,9 @@
 // (sm90_attention_work.cuh), and everything in flight at once.
 //
 // Two warps copy keys and values; two warpgroups multiply, tile by tile in turns; two warps
-// fetch queries and put results together (sm90_gather_results.cuh). They meet at barriers only, so that
-// the next item's keys are copied while one's results are gathered.
+// fetch queries and put results together (sm90_gather_results.cuh), which the multiplying ones do where they have
+// nothing else to do any more. They meet at barriers only, so that the next item's keys are copied while one's
+// results are gathered.
 #ifndef DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_PAGED_ATTENTION_CUH_
 #define DRAFTMARK_KERNELS_PAGED_ATTENTION_SM90_PAGED_ATTENTION_CUH_
 

@@ -5,12 +5,9 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "fmt/format.h"
 #include "src/cuda/cublaslt_library.h"
-#include "src/cuda/cuda_status.h"
-#include "src/cuda/gemm_tuning.h"
 
 namespace draftmark {
 namespace {
@@ -48,8 +45,7 @@ struct Plan {
   Layout weight;
   Layout x;
   Layout y;
-  std::vector<cublasLtMatmulAlgo_t> algorithms;  // the library's first choice in front
-  std::size_t algorithm = 0;                     // which of them
+  cublasLtMatmulAlgo_t algorithm{};
 };
 
 std::int64_t StrideOf(const GemmArgs& args) { return args.y_stride > 0 ? args.y_stride : args.n; }
@@ -160,46 +156,18 @@ StatusOr<Plan> MakePlan(const CublasLtFunctions& lt, cublasLtHandle_t handle,
     DM_RETURN_IF_ERROR(SetCount(lt, plan.y, args.count, args.y_step));
   }
   DM_ASSIGN_OR_RETURN(const Preference preference, MakePreference(lt, args.workspace_bytes));
-  // As many as the library names for any shape that was asked for.
-  constexpr int kMostAlgorithms = 8;
-  cublasLtMatmulHeuristicResult_t offered[kMostAlgorithms]{};
+  cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
-  DM_RETURN_IF_ERROR(
-      CublasStatus(lt,
-                   lt.matmul_algo_get_heuristic(handle, plan.description.get(), plan.weight.get(),
-                                                plan.x.get(), plan.y.get(), plan.y.get(),
-                                                preference.get(), kMostAlgorithms, offered, &found),
-                   "cublasLtMatmulAlgoGetHeuristic"));
+  DM_RETURN_IF_ERROR(CublasStatus(
+      lt,
+      lt.matmul_algo_get_heuristic(handle, plan.description.get(), plan.weight.get(), plan.x.get(),
+                                   plan.y.get(), plan.y.get(), preference.get(),
+                                   /*requestedAlgoCount=*/1, &best, &found),
+      "cublasLtMatmulAlgoGetHeuristic"));
   if (found == 0) return UnimplementedError("cublasLtMatmulAlgoGetHeuristic: no algorithm");
-  DM_RETURN_IF_ERROR(CublasStatus(lt, offered[0].state, "cublasLtMatmulAlgoGetHeuristic"));
-  for (int i = 0; i < found; ++i) {
-    if (offered[i].state == CUBLAS_STATUS_SUCCESS) plan.algorithms.push_back(offered[i].algo);
-  }
+  DM_RETURN_IF_ERROR(CublasStatus(lt, best.state, "cublasLtMatmulAlgoGetHeuristic"));
+  plan.algorithm = best.algo;
   return plan;
-}
-
-// Whether the matrices are out of L2 when they are read again, so that trials take the time of a draft's
-// calls; and whether trials can be made, which wait for the stream.
-StatusOr<bool> CanBeTried(const GemmArgs& args, cudaStream_t stream) {
-  int device = 0, l2_bytes = 0;
-  DM_RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device), "cudaGetDevice"));
-  DM_RETURN_IF_ERROR(
-      CudaStatus(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device), "L2 size"));
-  const std::int64_t bytes = args.count * args.n * args.k * std::int64_t{sizeof(BFloat16)};
-  if (bytes < 2 * std::int64_t{l2_bytes}) return false;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing"));
-  return capture == cudaStreamCaptureStatusNone;
-}
-
-GemmResults ResultsOf(const GemmArgs& args) {
-  const std::size_t element = args.output == GemmOutput::kBf16 ? sizeof(BFloat16) : sizeof(float);
-  return {.first = args.y,
-          .rows = static_cast<std::size_t>(args.rows),
-          .row_bytes = static_cast<std::size_t>(args.n) * element,
-          .row_step = static_cast<std::size_t>(StrideOf(args)) * element,
-          .count = static_cast<std::size_t>(args.count),
-          .step = static_cast<std::size_t>(args.y_step) * element};
 }
 
 bool Aligned(const void* pointer) {
@@ -228,10 +196,14 @@ Status Check(const GemmArgs& args) {
     return InvalidArgumentError(ShapeText(args) +
                                 ": distances are not negative, and aligned to 16 bytes");
   }
-  if (StrideOf(args) < args.n || (args.y_stride > 0 && args.y_stride * bytes % kAlignment != 0)) {
+  if (args.y_stride < 0 || StrideOf(args) < args.n ||
+      (args.y_stride > 0 && args.y_stride * bytes % kAlignment != 0)) {
     return InvalidArgumentError(
         fmt::format("{}: y_stride holds a row and is aligned to 16 bytes, found {}",
                     ShapeText(args), args.y_stride));
+  }
+  if (args.count > 1 && args.y_step == 0) {
+    return InvalidArgumentError(ShapeText(args) + ": several products have a result each");
   }
   if (args.count > 1 && args.bias != nullptr) {
     return InvalidArgumentError(ShapeText(args) + ": several products take no bias");
@@ -259,26 +231,8 @@ class CublasLtLibrary final : public CublasLt {
       StatusOr<Plan> plan = MakePlan(lt_, handle_.get(), args);
       if (!plan.ok()) return plan.status().Annotated(ShapeText(args));
       found = plans_.emplace(KeyOf(args), *std::move(plan)).first;
-      DM_RETURN_IF_ERROR(Tune(args, found->second, stream).Annotated(ShapeText(args)));
     }
     const Plan& plan = found->second;
-    return Launch(args, plan, plan.algorithm, stream).Annotated(ShapeText(args));
-  }
-
- private:
-  Status Tune(const GemmArgs& args, Plan& plan, cudaStream_t stream) const {
-    DM_ASSIGN_OR_RETURN(const bool tried, CanBeTried(args, stream));
-    if (!tried) return OkStatus();
-    DM_ASSIGN_OR_RETURN(
-        plan.algorithm,
-        TuneGemm(
-            plan.algorithms.size(), [&](std::size_t i) { return Launch(args, plan, i, stream); },
-            ResultsOf(args), stream));
-    return OkStatus();
-  }
-
-  Status Launch(const GemmArgs& args, const Plan& plan, std::size_t algorithm,
-                cudaStream_t stream) const {
     if (args.bias != nullptr) {
       DM_RETURN_IF_ERROR(
           SetAttribute(lt_, plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, args.bias));
@@ -287,11 +241,13 @@ class CublasLtLibrary final : public CublasLt {
     return CublasStatus(lt_,
                         lt_.matmul(handle_.get(), plan.description.get(), &args.alpha, args.weight,
                                    plan.weight.get(), args.x, plan.x.get(), &beta, args.y,
-                                   plan.y.get(), args.y, plan.y.get(), &plan.algorithms[algorithm],
+                                   plan.y.get(), args.y, plan.y.get(), &plan.algorithm,
                                    args.workspace, args.workspace_bytes, stream),
-                        "cublasLtMatmul");
+                        "cublasLtMatmul")
+        .Annotated(ShapeText(args));
   }
 
+ private:
   const CublasLtFunctions lt_;
   const Owned<cublasLtHandle_t> handle_;
   std::mutex mutex_;

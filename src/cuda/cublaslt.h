@@ -5,10 +5,8 @@
 //                                      .k = 2560, .workspace = ws, .workspace_bytes = bytes},
 //                                     stream));
 //
-// The first call of a shape asks the library's heuristics for algorithms and keeps the first one; later
-// calls (and so captured ones) only launch. Of matrices of at least twice L2 it tries all that are offered,
-// unless it is captured, and keeps the fastest whose result has the same bits (gemm_tuning.h): it takes some
-// tens of milliseconds then, and waits for the stream. Algorithms that reduce in the output's type or with
+// The first call of a shape asks the library's heuristics for an algorithm and keeps it; later
+// calls (and so captured ones) only launch. Algorithms that reduce in the output's type or with
 // atomics are excluded: one rounding, and the same bits in every run. All memory is the caller's.
 // Thread-safe; calls are serialised on the host. One device per object.
 #ifndef DRAFTMARK_SRC_CUDA_CUBLASLT_H_

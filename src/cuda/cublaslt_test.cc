@@ -1,18 +1,12 @@
 #include "src/cuda/cublaslt.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "src/base/status_matchers.h"
 #include "src/cuda/cuda_allocator.h"
 #include "src/cuda/device_buffer.h"
 #include "src/cuda/gpu_test.h"
-#include "src/cuda/graph.h"
 #include "src/cuda/stream.h"
 
 namespace draftmark {
@@ -82,60 +76,6 @@ TEST_F(CublasLtGpuTest, RowMajorProductWithBias) {
   odd.rows = 0;
   EXPECT_THAT(gemm->Multiply(odd, stream.get()),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("at least 1")));
-}
-
-// What was tried out has the bits of the library's first choice, which a capture takes.
-TEST_F(CublasLtGpuTest, TunedOrNotTheSameBits) {
-  constexpr std::int64_t kRows = 48, kN = 16384, kK = 8192;  // 256 MiB: more than any L2 twice
-  DM_ASSERT_OK_AND_ASSIGN(const CudaStream stream, CudaStream::Create());
-  const auto create = [&](std::uint64_t bytes) {
-    return DeviceBuffer::Create(allocator_, {.bytes = bytes, .tag = "operand"}).value();
-  };
-  const DeviceBuffer weight = create(kN * kK * sizeof(BFloat16)),
-                     y = create(kRows * kN * sizeof(BFloat16)),
-                     workspace = create(kCublasLtWorkspaceBytes);
-  // Rows that repeat at no power of two, so that all outputs differ.
-  std::vector<BFloat16> pattern(kK * 7 + 3), x(kRows * kK);
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    pattern[i] = BFloat16::FromDouble(std::sin(static_cast<double>(i) * 1.7) / 64);
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = BFloat16::FromDouble(std::cos(static_cast<double>(i) * 0.37));
-  }
-  const std::uint64_t piece = pattern.size() * sizeof(BFloat16);
-  for (std::uint64_t at = 0; at < weight.bytes(); at += piece) {
-    const auto bytes =
-        std::as_bytes(std::span(pattern)).first(std::min(piece, weight.bytes() - at));
-    ASSERT_EQ(cudaMemcpyAsync(weight.As<std::byte>() + at, bytes.data(), bytes.size(),
-                              cudaMemcpyHostToDevice, stream.get()),
-              cudaSuccess);
-  }
-  const DeviceBuffer dx = Upload(x, stream);
-  const GemmArgs args = {.x = dx.As<BFloat16>(),
-                         .weight = weight.As<BFloat16>(),
-                         .y = y.address().value,
-                         .rows = kRows,
-                         .n = kN,
-                         .k = kK,
-                         .workspace = workspace.address().value,
-                         .workspace_bytes = workspace.bytes()};
-  const auto results = [&] {
-    std::vector<BFloat16> host(kRows * kN);
-    EXPECT_THAT(CopyToHost(std::as_writable_bytes(std::span(host)), y.address(), stream.get()),
-                IsOk());
-    EXPECT_THAT(stream.Synchronize(), IsOk());
-    return host;
-  };
-  DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasLt> tuned, CublasLt::Create());
-  ASSERT_THAT(tuned->Multiply(args, stream.get()), IsOk());
-  const std::vector<BFloat16> got = results();
-  DM_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasLt> captured, CublasLt::Create());
-  DM_ASSERT_OK_AND_ASSIGN(const CudaGraph graph, CudaGraph::Capture(stream.get(), [&] {
-                            return captured->Multiply(args, stream.get());
-                          }));
-  ASSERT_EQ(cudaMemsetAsync(y.address().value, 0, y.bytes(), stream.get()), cudaSuccess);
-  ASSERT_THAT(graph.Launch(stream.get()), IsOk());
-  EXPECT_TRUE(results() == got);
 }
 
 }  // namespace
