@@ -4,8 +4,8 @@
 //   RunDrafterCase(drafter_case, Precision::kBf16, kCudaBackend, cuda->Sessions());
 //   CheckOperation(c, Precision::kBf16, "cuda", SumType::kFloat32, cuda->Operations());
 //
-// Errors: where host memory ends, RESOURCE_EXHAUSTED. Sessions and operations use the backend's allocator, library and stream: it must outlive them.
-// One thread at a time.
+// Errors: where host memory ends, RESOURCE_EXHAUSTED. Sessions and operations use the backend's
+// allocator, library and stream: it must outlive them. One thread at a time.
 #ifndef DRAFTMARK_CONFORMANCE_CUDA_CUDA_BACKEND_H_
 #define DRAFTMARK_CONFORMANCE_CUDA_CUDA_BACKEND_H_
 

@@ -69,7 +69,6 @@ Status LaunchDependentClusters(std::string_view operation, void (*kernel)(Parame
   const cudaError_t error =
       cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
   if (error == cudaSuccess) return OkStatus();
-  (void)cudaGetLastError();  // not the next launch's
   return CudaStatus(error, "launch of " + std::string(operation));
 }
 

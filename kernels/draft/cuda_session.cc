@@ -143,6 +143,7 @@ class Session final : public CudaDraftSession {
     auto result = CatchExhausted("draft", draft);
     if (!result.ok()) {
       for (const BandView& view : views) sequences_.Commit(view.band, view.committed);
+      enqueued_.clear();  // else the next Collect would give what was refused
     }
     return result;
   }

@@ -18,8 +18,13 @@
 // same launches are what a graph holds, so the results have the same bits. Without a sink
 // BlockResult::margin is empty: nothing on the GPU computes margins.
 //
-// Errors beside those of DraftSession: those of CUDA, after which a session is of no use; and RESOURCE_EXHAUSTED
-// where host memory ends, after which it is as it was before the call.
+// Errors beside those of DraftSession: those of CUDA, after which a session is of no use; and
+// RESOURCE_EXHAUSTED where host memory ends, after which it is as it was before the call, but that
+// nothing is left to collect.
+//
+// A propose's new context rows go through the device in a pass of one of two sizes (pass_rows.h): by
+// the library or by chains their bits depend on which, so on how many rows the other bands of the
+// propose have.
 #ifndef DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
 #define DRAFTMARK_KERNELS_DRAFT_CUDA_SESSION_H_
 
@@ -52,9 +57,9 @@ struct CudaSessionOptions {
   bool graphs = true;  // false: every propose launches kernel by kernel
   // Kernels for this device where they fit: on sm_90, with a cache, streaming chains (up to 16 rows;
   // kernels/stream_chain) and attention in clusters. A chain needs all SMs at once: sessions of a
-  // process take turns on a device (chain_turn.h). A band's results are those of the number of rows: up to 16 come
-  // from chains, more from other kernels, which add in another order. False: one kernel for each step, the
-  // same on every device.
+  // process take turns on a device (chain_turn.h). A band's results are those of the number of rows: up
+  // to 16 come from chains, more from other kernels, which add in another order. False: one kernel for
+  // each step, the same on every device.
   bool fast = true;
 };
 

@@ -88,8 +88,9 @@ class WeightSource {
 
 class DraftWeights {
  public:
-  // Both wait for the stream. Errors: RESOURCE_EXHAUSTED where host memory ends; those of the allocator, with the tensor's name; INVALID_ARGUMENT
-  // if a tensor is missing or has not the size that the config says. The allocator must outlive the object.
+  // Both wait for the stream. Errors: RESOURCE_EXHAUSTED where host memory ends; those of the
+  // allocator, with the tensor's name; INVALID_ARGUMENT if a tensor is missing or has not the size that
+  // the config says. The allocator must outlive the object.
   static StatusOr<std::shared_ptr<const DraftWeights>> Upload(const DrafterConfig& config,
                                                               const DrafterWeights& weights,
                                                               Allocator& allocator,

@@ -25,6 +25,7 @@ inline std::uint64_t PassRows(std::uint64_t longest, const DrafterConfig& config
 }
 
 // Half of such a pass, for drafts of which but few tokens were accepted; 0 where kernels gain nothing by it.
+// By the library or by chains, a row's bits depend on which pass it is in.
 constexpr std::uint64_t HalfPassRows(std::uint64_t most) {
   constexpr std::uint64_t kLeast = 8;  // rows that kernels take at a time at least
   const std::uint64_t half = (most + 1) / 2;

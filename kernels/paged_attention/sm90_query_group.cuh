@@ -19,7 +19,8 @@ __device__ __forceinline__ float PowerOfTwo(float x) {
   return y;
 }
 
-// A warpgroup's 64 queries and what their tiles of kKeys keys have given so far. A lane has two queries of its warp's 16: g and g + 8 (g = lane / 4).
+// A warpgroup's 64 queries and what their tiles of kKeys keys have given so far. A lane has two queries
+// of its warp's 16: g and g + 8 (g = lane / 4).
 template <int kHeadDim, int kKeys>
 struct QueryGroup {
   static constexpr int kGroupThreads = PagedAttentionTraits::Hopper::kGroupThreads;

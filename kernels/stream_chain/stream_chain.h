@@ -17,7 +17,8 @@
 // by sums of squares that the kernel or step before left; its result also goes to `normed`. Epilogues:
 // store (multiplier and softcap as in linear.h); add to the residual stream, rne(residual + rne(sum));
 // or SwiGLU of a pair, rne(g * sigmoid(g) * u) of the rounded g and u. With row_sums a step leaves the
-// sums of squares of what it stored (of the stream behind the addition), with row_best the greatest value's key.
+// sums of squares of what it stored (of the stream behind the addition), with row_best the greatest
+// value's key.
 //
 // A heads step: RMSNorm and RoPE of each head of some rows, each rounded once, to y or to the rows' slots
 // of a cache. A slot outside of the pool is not written.
@@ -37,8 +38,9 @@
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
 // step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more
-// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where the device is no sm_90, or the program was built without sm_90a; those of MakeTensorMap. Other rules of
-// launchers: kernels/device/arguments.h. Thread-safe.
+// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where
+// the device is no sm_90, or the program was built without sm_90a; those of MakeTensorMap. Other rules
+// of launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
 
