@@ -63,6 +63,22 @@ class HistoryDropTest : public testing::Test {
   TestFolder folder_;
 };
 
+TEST_F(HistoryDropTest, IsFoundByTheBeginningOfItsId) {
+  for (const char* const uid : {"00c0ffee00000001", "00c0ffee00000002", "feed000000000000"}) {
+    const Tombstone tombstone = {.uid = uid, .date = kDay, .reason = kWhy};
+    EXPECT_THAT(WriteTombstone(Database(), tombstone, RealFileSystem()), IsOk());
+  }
+  const auto find = [this](const std::string& prefix) { return FindDropped(Database(), prefix); };
+  EXPECT_EQ(find("feed").value(), "feed000000000000");
+  EXPECT_EQ(find("00c0ffee00000002").value(), "00c0ffee00000002");
+  EXPECT_THAT(find("00c0"), StatusIs(StatusCode::kInvalidArgument,
+                                     HasSubstr("ambiguous: 00c0ffee00000001, 00c0ffee00000002")));
+  EXPECT_THAT(find("beef"), StatusIs(StatusCode::kNotFound, HasSubstr("has the id beef")));
+  for (const char* const no_id : {"", "fee", "FEED", "fee*"}) {
+    EXPECT_THAT(find(no_id), StatusIs(StatusCode::kInvalidArgument, HasSubstr("4 digits or more")));
+  }
+}
+
 TEST_F(HistoryDropTest, NothingBringsItBack) {
   const RecordText text = RecordToJsonl(TestRun()).value();
   const std::string uid = DropOne();
