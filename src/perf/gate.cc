@@ -15,6 +15,7 @@ namespace {
 
 std::vector<double> ValuesOf(const std::vector<RunValue>& runs) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const RunValue& run : runs) values.push_back(run.value);
   return values;
 }

@@ -40,7 +40,7 @@ std::string TestbedText(const DashboardTestbed& testbed) {
 }
 
 std::string CaseLink(const std::string& case_id, std::size_t series) {
-  const std::string name = "<bdi>" + HtmlText(case_id) + "</bdi>";
+  std::string name = "<bdi>" + HtmlText(case_id) + "</bdi>";
   if (series == kNoSeries) return name;
   return fmt::format("<a class=pick data-s={} href=\"#trend\">{}</a>", series, name);
 }
