@@ -47,6 +47,10 @@ coverage --config=nocuda //src/a/..." "$(cat calls)"
 tools/check tidy --since HEAD >/dev/null
 check "--since" "tidy --since HEAD" "$(cat calls)"
 
+: >calls
+tools/check tidy --under tools >/dev/null
+check "--under" "tidy tools" "$(cat calls)"
+
 fake coverage 1 '80.0 % of 100 lines of src/ in 3 files; report x.dat'
 output=$(tools/check coverage format)
 check "exit code of a failure" 1 $?
@@ -58,7 +62,7 @@ output=$(tools/check format)
 check "exit code of a failed format" 1 $?
 check "a failed format" "format FAIL 0 files" "$(echo "$output" | columns | tail -n 1)"
 
-for arguments in speed '--since' '--since no-such-commit' 'format --verbose'; do
+for arguments in speed '--under no-such-folder' '--under tools --since HEAD' '--since' '--since no-such-commit' 'format --verbose'; do
   # shellcheck disable=SC2086
   tools/check $arguments >/dev/null 2>&1
   check "usage: $arguments" 2 $?

@@ -76,6 +76,8 @@ check "what changed" 'src/user.cc ' "$(called)"
 output=$(tools/tidy src/user.cc src/user.cc | tail -n 1)
 check "a finding seen twice" '3 findings in 2 of 2 files (0 as before), 0 left out' "$output"
 check "files by name" 'src/user.cc src/user.cc ' "$(called)"
+check "a folder" '3 findings in 2 of 3 files (2 as before), 2 left out' "$(tools/tidy src | tail -n 1)"
+check "a folder's files" 'src/user.cc ' "$(called)"
 git checkout -q src/user.cc && rm src/user.h
 
 echo CRASH >src/good.cc
@@ -107,6 +109,10 @@ rm -r .tidy
 tools/tidy --since HEAD~1 >/dev/null
 check "since an older commit" 'src/user.cc ' "$(called)"
 
-tools/tidy --fix >/dev/null 2>&1
-check "usage" 2 $?
+check "a folder without sources" '0 findings in 0 of 0 files (0 as before), 0 left out' "$(tools/tidy third_party)"
+for arguments in --fix '--since HEAD src'; do
+  # shellcheck disable=SC2086
+  tools/tidy $arguments >/dev/null 2>&1
+  check "usage: $arguments" 2 $?
+done
 exit $failures
