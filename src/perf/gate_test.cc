@@ -216,7 +216,7 @@ TEST(GateTest, ALargerCountFailsWithoutFreshRuns) {
       c.counts["launches"] = run.side == GateSide::kNew && run.number == 6 ? launches : 24;
       return std::vector{c};
     });
-    const GateResult result = RunGate({}, runner).value();
+    GateResult result = RunGate({}, runner).value();
     EXPECT_EQ(result.runs, 20u);
     return result;
   };

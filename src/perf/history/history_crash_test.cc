@@ -84,6 +84,7 @@ TEST_F(HistoryCrashTest, ManyMakeItAtOnce) {
   for (int round = 0; round < 15; ++round) {
     const std::string database = folder_.Path(fmt::format("{}.db", round));
     std::vector<pid_t> children;
+    children.reserve(4);
     for (int writer = 0; writer < 4; ++writer) {
       children.push_back(Fork([&] {
         StatusOr<History> history = History::Open(database);

@@ -53,7 +53,7 @@ class HistoryDropTest : public testing::Test {
   // One run of two, dropped; its id.
   std::string DropOne() const {
     History history = Open();
-    const std::string uid = history.Add(TestRun()).value().uid;
+    std::string uid = history.Add(TestRun()).value().uid;
     EXPECT_THAT(history.Add(TestRun(2e-6)), IsOk());
     EXPECT_THAT(history.Drop(uid, kWhy, kDay), IsOk());
     return uid;

@@ -166,7 +166,7 @@ Status Fill(Sqlite& db, const std::string& database, FileSystem& files, RebuildR
 // A name beside the database that nothing has.
 std::string AsideName(const std::string& database) {
   for (int i = 1;; ++i) {
-    const std::string name = fmt::format("{}.damaged-{}", database, i);
+    std::string name = fmt::format("{}.damaged-{}", database, i);
     if (!Exists(name)) return name;
   }
 }
