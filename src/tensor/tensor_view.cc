@@ -74,6 +74,7 @@ StatusOr<std::vector<std::int64_t>> Int64sOf(const TensorView& view) {
     if (!std::in_range<std::int64_t>(element)) {
       return ElementError(view, i, fmt::to_string(element), "int64");
     }
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): I8 is a number, no character.
     values[i] = static_cast<std::int64_t>(element);
   }
   return values;

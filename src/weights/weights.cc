@@ -49,7 +49,7 @@ class Reader {
  public:
   explicit Reader(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
 
-  Bf16Matrix Read(const std::string& name, Shape shape) {
+  Bf16Matrix Read(const std::string& name, const Shape& shape) {
     if (!status_.ok()) return {};
     const StatusOr<TensorView> view = checkpoint_.Get(Resolve(name), DType::kBF16, shape);
     if (!view.ok()) {

@@ -58,6 +58,7 @@ TEST_F(HistoryCrashTest, SeveralWritersAtOnce) {
   constexpr int kWriters = 3;
   constexpr int kRuns = 25;
   std::vector<pid_t> children;
+  children.reserve(kWriters);
   for (int writer = 0; writer < kWriters; ++writer) {
     children.push_back(Fork([&] {
       // The very first ones also race for making the database.

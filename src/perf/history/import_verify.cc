@@ -62,7 +62,7 @@ Status AddGroups(const JsonObject& root, RunRecord& run) {
     DM_ASSIGN_OR_RETURN(const std::int64_t checks, group.I64("checks"));
     DM_ASSIGN_OR_RETURN(const std::int64_t failed, group.I64("failed"));
     if (failed > checks) return group.TypeError("failed", "at most as many as checks");
-    const std::string name = CleanText(suite + "/" + subject);
+    const std::string name = CleanText(fmt::format("{}/{}", suite, subject));
     run.suites.push_back({.name = name, .passed = checks - failed, .failed = failed});
     DM_ASSIGN_OR_RETURN(const std::vector<std::string> failures, group.StringList("failures"));
     for (std::size_t i = 0; i < failures.size(); ++i) {
