@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "conformance/expectations/expectations.h"
+#include "conformance/expectations/plain_toml.h"
+#include "src/base/printable.h"
 #include "src/base/wildcard.h"
 #include "src/cases/case_id.h"
 
@@ -30,6 +32,7 @@ std::string Describe(const toml::node& node) {
   node.visit([&](const auto& value) { text << value; });
   std::string shown = text.str();
   std::replace(shown.begin(), shown.end(), '\n', ' ');
+  shown = OneLine(shown);
   if (shown.size() > 60) shown = shown.substr(0, 60) + "...";
   return shown;
 }
@@ -90,7 +93,7 @@ class Table {
         for (const std::string_view name : known)
           names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
         FailAt(key.source().begin.line, key.str(), "one of the keys " + names,
-               "\"" + std::string(key.str()) + "\"");
+               "\"" + Printable(key.str()) + "\"");
       }
     }
   }
@@ -108,7 +111,7 @@ class Table {
 
  private:
   std::string Path(std::string_view key) const {
-    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+    return path_.empty() ? Printable(key) : fmt::format("{}.{}", path_, Printable(key));
   }
 
   const toml::table& table_;
@@ -229,11 +232,12 @@ Status CheckLineLengths(std::string_view text, const std::string& source) {
 
 StatusOr<Expectations> Expectations::Parse(std::string_view text, const std::string& source) {
   DM_RETURN_IF_ERROR(CheckLineLengths(text, source));
+  DM_RETURN_IF_ERROR(CheckPlainToml(text, source));
   const toml::parse_result parsed = toml::parse(text, source);
   if (!parsed) {
     return DataLossError(fmt::format("{}:{}: expected TOML, found: {}", source,
                                      parsed.error().source().begin.line,
-                                     parsed.error().description()));
+                                     Printable(parsed.error().description())));
   }
   const toml::table& root = parsed.table();
   Table t(root, source, "");

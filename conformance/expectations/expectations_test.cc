@@ -226,6 +226,31 @@ TEST(ExpectationsTest, MalformedFiles) {
                 "tables");
 }
 
+// What a message quotes of the file is on the message's own line.
+TEST(ExpectationsTest, KeysAndValuesOfTwoLinesAreQuotedInOne) {
+  ExpectRefused(kHead + "\"a\\nb\" = 1\n", StatusCode::kInvalidArgument,
+                "2: a\\nb: ", "found \"a\\nb\"");
+  ExpectRefused(kHead + "a = i\nf\n", StatusCode::kDataLoss, "2: expected TOML", "saw 'i\\n'");
+}
+
+// toml++ must not see them (plain_toml.h).
+TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
+  const std::string good = kHead + "# \xc3\xa4\n" + Entry("owner", "\"J\xc3\xb6rg\"");
+  EXPECT_THAT(Expectations::Parse(good, "e.toml"), IsOk());
+  EXPECT_THAT(Expectations::Parse("\xEF\xBB\xBF" + kHead, "e.toml"), IsOk());
+  const std::string other = "found a character that is no ASCII outside of a comment";
+  ExpectRefused("sc = \xd0\x87\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused(kHead + "\xc3\xa4 = 1\n", StatusCode::kDataLoss, "2: ", other);
+  ExpectRefused(kHead + "a = \"\"\"b\\\n\xc3\xa4\"\"\"\n", StatusCode::kDataLoss, "3: ", other);
+  // Quotes that are escaped, that end nothing, or that are one more than three.
+  ExpectRefused("a = \"b\\\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = 'b\\' \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = \"b\n\xc3\xa4\n", StatusCode::kDataLoss, "2: ", other);
+  ExpectRefused("a = \"\"\"b\"\"\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = '''b''' \xc3\xa4 'c'\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = \"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+}
+
 TEST(ExpectationsTest, OverlappingEntriesAreRefused) {
   const std::string part = "overlaps \"draft/a/gamma=8\" of line 4";
   const std::string place = "13: expectation[1].case: expected cases that no other entry names";

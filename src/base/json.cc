@@ -20,6 +20,14 @@ constexpr std::array<std::string_view, 3> kNonfiniteTokens = {"NaN", "Infinity",
 // What a token grows by: the prefix and two quotes.
 constexpr std::size_t kQuotingAdds = kNonfinitePrefix.size() + 2;
 
+// The token that was made this string, "" if it is a string of the file.
+std::string_view NonfiniteToken(std::string_view text) {
+  if (!text.starts_with(kNonfinitePrefix)) return "";
+  text.remove_prefix(kNonfinitePrefix.size());
+  const auto found = std::find(kNonfiniteTokens.begin(), kNonfiniteTokens.end(), text);
+  return found != kNonfiniteTokens.end() ? *found : std::string_view();
+}
+
 bool IsDelimiter(char c) {
   return c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' || c == ' ' ||
          c == '\t' || c == '\n' || c == '\r';
@@ -143,14 +151,6 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     std::string key;
   };
 
-  // The token that was made this string, "" if it is a string of the file.
-  static std::string_view NonfiniteToken(std::string_view text) {
-    if (!text.starts_with(kNonfinitePrefix)) return "";
-    text.remove_prefix(kNonfinitePrefix.size());
-    const auto found = std::find(kNonfiniteTokens.begin(), kNonfiniteTokens.end(), text);
-    return found != kNonfiniteTokens.end() ? *found : std::string_view();
-  }
-
   std::string Path(const std::string& name) const {
     std::string path;
     for (const Level& level : stack_) {
@@ -228,8 +228,10 @@ StatusOr<Json> ParseJson(std::string_view text, const std::string& source,
 
 std::string DescribeJson(const Json& value) {
   constexpr std::size_t kLongest = 60;
-  if (value.is_string() && value.get_ref<const std::string&>().starts_with(kNonfinitePrefix)) {
-    return value.get_ref<const std::string&>().substr(kNonfinitePrefix.size());
+  if (value.is_string()) {
+    // A string of the file may begin as those that stand for tokens do, and go on with anything.
+    const std::string_view token = NonfiniteToken(value.get_ref<const std::string&>());
+    if (!token.empty()) return std::string(token);
   }
   if (value.is_object()) return fmt::format("an object of {} keys", value.size());
   // `replace` keeps bytes that are not UTF-8 from throwing.
@@ -321,7 +323,7 @@ StatusOr<bool> JsonObject::Bool(std::string_view key) const {
 StatusOr<std::string> JsonObject::String(std::string_view key) const {
   const Json* value = Find(key);
   if (!value) return AbsentError(key, "a string");
-  if (!value->is_string() || value->get_ref<const std::string&>().starts_with(kNonfinitePrefix)) {
+  if (!value->is_string() || !NonfiniteToken(value->get_ref<const std::string&>()).empty()) {
     return TypeError(key, "a string");
   }
   return value->get<std::string>();

@@ -116,6 +116,18 @@ TEST(ParseJsonTest, NonfiniteTokens) {
               StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
 }
 
+// Tokens become strings that begin with U+E000; a string of the file may begin so too.
+TEST(ParseJsonTest, StringsThatOnlyBeginLikeTokensAreStrings) {
+  DM_ASSERT_OK_AND_ASSIGN(const Json line, ParseJson("\"\xEE\x80\x80Na\\nN\"", "x.json"));
+  EXPECT_THAT(JsonObject::Root(line, "x.json"),
+              StatusIs(StatusCode::kDataLoss,
+                       HasSubstr("expected a JSON object, found \"\\ue000Na\\nN\"")));
+  DM_ASSERT_OK_AND_ASSIGN(const Json json,
+                          ParseJson("{\"s\": \"\xEE\x80\x80Nano\"}", "x.json", Lenient()));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject root, JsonObject::Root(json, "x.json"));
+  EXPECT_EQ(root.String("s").value(), "\xEE\x80\x80Nano");
+}
+
 TEST(JsonObjectTest, ReadsTypedValues) {
   DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(R"({
     "u": 18446744073709551615, "neg": -3, "frac": 1.5, "big": 18446744073709551616, "b": true, "s": "x",

@@ -48,6 +48,8 @@ std::string Printable(std::string_view text) {
   return Escape(text.substr(0, CharacterAt(text, kLongestPrintable)), false) + "...";
 }
 
+std::string OneLine(std::string_view text) { return Escape(text, false); }
+
 std::string WithoutMiddle(std::string_view text) {
   if (text.size() <= kLongestPrintable) return std::string(text);
   const std::size_t begin = CharacterAt(text, kLongestPrintable / 2);

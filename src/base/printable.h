@@ -19,6 +19,9 @@ inline constexpr std::size_t kLongestPrintable =
 
 std::string Printable(std::string_view text);
 
+// The same of any length.
+std::string OneLine(std::string_view text);
+
 // Text that is longer than that without its middle: both ends of it tell what it is.
 std::string WithoutMiddle(std::string_view text);
 

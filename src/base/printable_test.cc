@@ -46,6 +46,11 @@ TEST(PrintableTest, OnlyTheMiddleOfLongTextGoes) {
   EXPECT_EQ(WithoutMiddle(text), std::string(99, 'a') + " ... " + euro + std::string(98, 'z'));
 }
 
+TEST(PrintableTest, OneLineOfAnyLength) {
+  EXPECT_EQ(OneLine("a\nb\x7f"), "a\\nb\\x7f");
+  EXPECT_EQ(OneLine(std::string(500, 'n')), std::string(500, 'n'));
+}
+
 TEST(PrintableTest, MessagesKeepTheirLines) {
   EXPECT_EQ(WithoutControls("one\ntwo\x1b[0m"), "one\ntwo\\x1b[0m");
   EXPECT_EQ(WithoutControls(std::string(500, 'n') + '\r').size(), 504u);

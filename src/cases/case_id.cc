@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "src/base/printable.h"
+
 namespace draftmark {
 namespace {
 
@@ -39,7 +41,8 @@ StatusOr<CaseKeys> ParseCaseKeys(std::string_view text) {
     const bool leading_zero = digits.size() > 1 && digits[0] == '0';  // would print differently
     if (!IsName(key) || digits.empty() || error != std::errc() ||
         end != digits.data() + digits.size() || leading_zero) {
-      return InvalidArgumentError(fmt::format("\"{}\" is not of the form key=number", part));
+      return InvalidArgumentError(
+          fmt::format("\"{}\" is not of the form key=number", Printable(part)));
     }
     for (const auto& [known, ignored] : keys) {
       if (known == key) return InvalidArgumentError(fmt::format("key \"{}\" is given twice", key));
@@ -79,21 +82,21 @@ StatusOr<CaseId> ParseCaseId(std::string_view text) {
     keys_at = 3;
   } else {
     return InvalidArgumentError(
-        fmt::format("case id \"{}\": expected op/, draft/ or scratch/ in front", text));
+        fmt::format("case id \"{}\": expected op/, draft/ or scratch/ in front", Printable(text)));
   }
   const bool with_data = id.room == CaseId::Room::kOperation && parts.size() == expected + 1;
   if (parts.size() != expected && !with_data) {
-    return InvalidArgumentError(
-        fmt::format("case id \"{}\": expected {} parts, found {}", text, expected, parts.size()));
+    return InvalidArgumentError(fmt::format("case id \"{}\": expected {} parts, found {}",
+                                            Printable(text), expected, parts.size()));
   }
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (i != keys_at && !IsName(parts[i])) {
-      return InvalidArgumentError(
-          fmt::format("case id \"{}\": \"{}\" is not a name", text, parts[i]));
+      return InvalidArgumentError(fmt::format("case id \"{}\": \"{}\" is not a name",
+                                              Printable(text), Printable(parts[i])));
     }
   }
   StatusOr<CaseKeys> keys = ParseCaseKeys(parts[keys_at]);
-  if (!keys.ok()) return keys.status().Annotated(fmt::format("case id \"{}\"", text));
+  if (!keys.ok()) return keys.status().Annotated(fmt::format("case id \"{}\"", Printable(text)));
   id.keys = *std::move(keys);
   if (id.room == CaseId::Room::kScratch) id.system = parts[1];
   id.subject = parts[keys_at - 1];

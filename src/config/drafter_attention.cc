@@ -1,6 +1,7 @@
 // Layer types, sliding window and causality of a drafter (spec/drafter.md section 4.4).
 #include <fmt/format.h>
 
+#include "src/base/printable.h"
 #include "src/config/drafter_layout.h"
 
 namespace draftmark::internal {
@@ -35,7 +36,7 @@ Status ReadLayerTypes(const DrafterLayout& layout, DrafterConfig& config) {
       return UnimplementedError(
           fmt::format("{}[{}]: layer type \"{}\" is not supported (supported: full_attention, "
                       "sliding_attention)",
-                      layout.geometry.Where("layer_types"), i, name));
+                      layout.geometry.Where("layer_types"), i, Printable(name)));
     }
   }
   return OkStatus();

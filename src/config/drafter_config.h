@@ -17,7 +17,7 @@
 //   INVALID_ARGUMENT  wrong type, range or contradiction
 //   UNIMPLEMENTED     a drafter that spec/drafter.md does not describe
 //   OUT_OF_RANGE      a product does not fit 64 bits
-//   DATA_LOSS         not JSON
+//   DATA_LOSS         not JSON, or JSON that is no object
 #ifndef DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 #define DRAFTMARK_SRC_CONFIG_DRAFTER_CONFIG_H_
 

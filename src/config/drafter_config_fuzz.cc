@@ -32,9 +32,10 @@ void CheckTaken(const DrafterConfig& c) {
 
 int Try(const StatusOr<DrafterConfig>& config) {
   if (!config.ok()) {
-    return ExpectRefusal(config.status(), "c",
-                         {StatusCode::kNotFound, StatusCode::kInvalidArgument,
-                          StatusCode::kUnimplemented, StatusCode::kOutOfRange});
+    return ExpectRefusal(
+        config.status(), "c",
+        {StatusCode::kNotFound, StatusCode::kInvalidArgument, StatusCode::kDataLoss,
+         StatusCode::kUnimplemented, StatusCode::kOutOfRange});
   }
   CheckTaken(*config);
   return 0;
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ExpectRefusal(
           runnable.status(), "c",
           {StatusCode::kNotFound, StatusCode::kInvalidArgument, StatusCode::kUnimplemented,
-           StatusCode::kOutOfRange, StatusCode::kFailedPrecondition});
+           StatusCode::kOutOfRange, StatusCode::kFailedPrecondition, StatusCode::kDataLoss});
     }
   }
   return 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/printable.h"
 #include "src/config/drafter_layout.h"
 
 namespace draftmark {
@@ -22,7 +23,7 @@ std::string EntrySource(const Json& entry, const std::string& source) {
   const std::string name = EntryName(entry);
   if (name.empty()) return source;
   const bool unverified = entry.contains("verified") && entry["verified"] == false;
-  return fmt::format("{}: entry {}{}", source, name, unverified ? " (unverified)" : "");
+  return fmt::format("{}: entry {}{}", source, Printable(name), unverified ? " (unverified)" : "");
 }
 
 // Why an entry that is not verified is not to be run.
@@ -34,12 +35,12 @@ std::string ReasonOf(const Json& entry) {
   if (const auto fields = entry.find("unverified_fields"); fields != entry.end()) {
     std::vector<std::string> names;
     for (const Json& field : *fields) {
-      if (field.is_string()) names.push_back(field.get<std::string>());
+      if (field.is_string()) names.push_back(Printable(field.get<std::string>()));
     }
     if (!names.empty()) reason += fmt::format("; not known: {}", fmt::join(names, ", "));
   }
   if (const auto note = entry.find("note"); note != entry.end() && note->is_string()) {
-    reason += fmt::format(" ({})", note->get<std::string>());
+    reason += fmt::format(" ({})", OneLine(note->get<std::string>()));
   }
   return reason;
 }
@@ -58,8 +59,8 @@ StatusOr<SelectedEntry> SelectEntry(const Json& json, const std::string& source,
                                     const std::string& entry) {
   if (!IsCollection(json)) {
     if (!entry.empty() && EntryName(json) != entry) {
-      return NotFoundError(
-          fmt::format("{}: no entry \"{}\": the file is no collection of configs", source, entry));
+      return NotFoundError(fmt::format("{}: no entry \"{}\": the file is no collection of configs",
+                                       source, Printable(entry)));
     }
     return SelectedEntry{&json, EntrySource(json, source)};
   }
@@ -68,17 +69,20 @@ StatusOr<SelectedEntry> SelectEntry(const Json& json, const std::string& source,
   for (const Json& candidate : configs) {
     if (entry.empty() ? configs.size() != 1 : EntryName(candidate) != entry) continue;
     if (found != nullptr) {
-      return InvalidArgumentError(fmt::format("{}: entry {} is there twice", source, entry));
+      return InvalidArgumentError(
+          fmt::format("{}: entry {} is there twice", source, Printable(entry)));
     }
     found = &candidate;
   }
   if (found == nullptr) {
+    std::vector<std::string> names;
+    for (const std::string& name : DrafterEntryNames(json)) names.push_back(Printable(name));
     return NotFoundError(
         fmt::format("{}: {}; the file has: {}", source,
                     entry.empty() ? std::string("a collection of configs, of which one entry must "
                                                 "be named")
-                                  : fmt::format("no entry \"{}\"", entry),
-                    fmt::join(DrafterEntryNames(json), ", ")));
+                                  : fmt::format("no entry \"{}\"", Printable(entry)),
+                    fmt::join(names, ", ")));
   }
   return SelectedEntry{found, EntrySource(*found, source)};
 }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "src/base/ascii.h"
+#include "src/base/printable.h"
 
 namespace draftmark::internal {
 
@@ -149,7 +150,7 @@ Status RefuseName(const std::string& where, const std::string& name) {
   for (const NamePart& refused : kRefusedNames) {
     if (lower.find(refused.part) != std::string::npos) {
       return UnimplementedError(
-          fmt::format("{}: {} is not supported: {}", where, name, refused.reason));
+          fmt::format("{}: {} is not supported: {}", where, Printable(name), refused.reason));
     }
   }
   return OkStatus();
@@ -191,7 +192,8 @@ Status RefuseUnsupported(const DrafterLayout& layout) {
     DM_RETURN_IF_ERROR(RefuseName(key.Where(), *value));
     if (std::find(text.allowed.begin(), text.allowed.end(), *value) == text.allowed.end()) {
       return UnimplementedError(fmt::format("{}: \"{}\" is not supported (supported: {})",
-                                            key.Where(), *value, fmt::join(text.allowed, ", ")));
+                                            key.Where(), Printable(*value),
+                                            fmt::join(text.allowed, ", ")));
     }
   }
   return OkStatus();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "src/base/printable.h"
 #include "src/config/drafter_layout.h"
 
 namespace draftmark::internal {
@@ -114,7 +115,7 @@ Status ReadPartialRotary(const std::vector<const JsonObject*>& objects, const Dr
   } else if (pairing) {
     return InvalidArgumentError(
         fmt::format("{}: expected half_of_rotary or half_of_head, found \"{}\"",
-                    layout.root.Where("rope_pairing"), *pairing));
+                    layout.root.Where("rope_pairing"), Printable(*pairing)));
   }
   return OkStatus();
 }
@@ -149,7 +150,7 @@ Status ReadRope(const DrafterLayout& layout, RopeConfig& rope) {
   if (rope.type != "default" && rope.type != "proportional") {
     return UnimplementedError(fmt::format(
         "{}: rotary type \"{}\" is not supported (supported: default, yarn, proportional)",
-        objects.front()->Where("rope_type"), rope.type));
+        objects.front()->Where("rope_type"), Printable(rope.type)));
   }
   return OkStatus();
 }

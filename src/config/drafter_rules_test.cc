@@ -175,5 +175,21 @@ TEST(DrafterRulesTest, EntriesAgreeWithWhatTheyRecord) {
   EXPECT_THAT(Read(twice), IsOk());  // a collection of one
 }
 
+// What a message quotes of a file is on the message's own line.
+TEST(DrafterRulesTest, NamesOfTwoLinesAreQuotedInOne) {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {R"({"layer_types": ["full\nattention", "full_attention"]})", R"("full\nattention")"},
+      {R"({"hidden_act": "si\nlu"})", R"("si\nlu")"},
+      {R"({"rope_pairing": "half\nof"})", R"("half\nof")"},
+      {R"({"rope_scaling": {"rope_type": "ya\nrn"}})", R"("ya\nrn")"},
+      {R"({"architectures": ["gemma\n"]})", R"(gemma\n)"}};
+  for (const auto& [patch, quoted] : all) {
+    const Status status = Read(With(Sliding(), patch.c_str())).status();
+    EXPECT_FALSE(status.ok()) << patch;
+    EXPECT_THAT(status.message(), HasSubstr(quoted)) << patch;
+    EXPECT_EQ(status.message().find('\n'), std::string::npos) << status.message();
+  }
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "src/base/printable.h"
 #include "src/config/config_file.h"
 #include "src/config/drafter_config.h"
 #include "src/config/family.h"
@@ -62,7 +63,8 @@ const FamilyRules* FindByModelType(std::string_view type) {
 }
 
 Status UnknownFamily(const JsonObject& root, std::string_view key, const std::string& name) {
-  return UnimplementedError(fmt::format("{}: unsupported {} \"{}\"", root.Where(key), key, name));
+  return UnimplementedError(
+      fmt::format("{}: unsupported {} \"{}\"", root.Where(key), key, Printable(name)));
 }
 
 // The family by the top-level model_type, else by architectures[0]; never by what else the file

@@ -14,7 +14,7 @@
 //   INVALID_ARGUMENT  wrong type, range or contradiction
 //   UNIMPLEMENTED     unknown family
 //   OUT_OF_RANGE      a product does not fit 64 bits
-//   DATA_LOSS         not JSON
+//   DATA_LOSS         not JSON, or JSON that is no object
 #ifndef DRAFTMARK_SRC_CONFIG_MODEL_CONFIG_H_
 #define DRAFTMARK_SRC_CONFIG_MODEL_CONFIG_H_
 

@@ -30,9 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!json.ok()) return ExpectRefusal(json.status(), "c: ", {StatusCode::kDataLoss});
   const StatusOr<ModelConfig> config = ParseModelConfig(*json, "c");
   if (!config.ok()) {
-    return ExpectRefusal(config.status(), "c: ",
-                         {StatusCode::kNotFound, StatusCode::kInvalidArgument,
-                          StatusCode::kUnimplemented, StatusCode::kOutOfRange});
+    return ExpectRefusal(
+        config.status(), "c: ",
+        {StatusCode::kNotFound, StatusCode::kInvalidArgument, StatusCode::kDataLoss,
+         StatusCode::kUnimplemented, StatusCode::kOutOfRange});
   }
   DM_CHECK(!config->family.empty());
   const StatusOr<ModelConfig> flat = ParseModelConfig(FlatForm(config->fields), "flat");

@@ -21,6 +21,8 @@ TEST(ModelErrorsTest, TheBasesAreFine) {
 TEST(ModelErrorsTest, UnknownFamily) {
   EXPECT_ERROR(With(Qwen3(), R"({"model_type": "qwen9"})"), kUnimplemented,
                HasSubstr("unsupported model_type \"qwen9\""));
+  EXPECT_ERROR(With(Qwen3(), R"({"model_type": "qwen\n9"})"), kUnimplemented,
+               HasSubstr(R"(unsupported model_type "qwen\n9")"));
   // The inner type and the tensors do not decide.
   EXPECT_ERROR(Nested("qwen9", Qwen3()), kUnimplemented, HasSubstr("qwen9"));
   EXPECT_ERROR(With(Qwen3(), R"({"model_type": null, "rms_norm_eps": 1e-6})"), kNotFound,

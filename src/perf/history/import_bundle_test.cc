@@ -285,6 +285,11 @@ TEST(JunitReaderTest, Hostile) {
           {"<testsuites><testsuite>", "not well-formed"},
           {"<html/>", "found no <testsuites>"},
           {"<testsuites name='\xFF'/>", "j.xml:1: not well-formed"},
+          // A result that is nobody's: the history could not write it down.
+          {"<testsuites><testsuite>\n<testcase result='skipped'/></testsuite></testsuites>",
+           "j.xml:2: expected a <testcase> with a name"},
+          {"<testsuites><testsuite><testcase><failure/></testcase></testsuite></testsuites>",
+           "j.xml:1: expected a <testcase> with a name"},
           {R"(<!DOCTYPE x [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">

@@ -26,11 +26,23 @@ std::string AttributeOf(const XML_Char** attributes, std::string_view name) {
   return "";
 }
 
+// Expat 2.9 has a new name for it, which Debian 12's 2.5 does not know.
+std::uint64_t CurrentLine(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+  return XML_GetCurrentLineNumber64(parser);
+#else
+  return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 // Collects the tests while expat walks through the elements.
 class Collector {
  public:
+  explicit Collector(XML_Parser parser) : parser_(parser) {}
+
   std::vector<TestResult> tests;
   bool has_root = false;
+  std::uint64_t nameless_line = 0;  // of the first test that has no name; 0: each has one
 
   void Start(std::string_view element, const XML_Char** attributes) {
     if (element == "testsuites") has_root = true;
@@ -38,6 +50,7 @@ class Collector {
     if (element == "testcase") {
       // The bundle's own suites have no other name than their class.
       current_ = {.suite = CleanText(suite_), .test = CleanText(AttributeOf(attributes, "name"))};
+      if (current_.test.empty() && nameless_line == 0) nameless_line = CurrentLine(parser_);
       if (AttributeOf(attributes, "result") == "skipped") current_.status = "skipped";
     }
     if (current_.test.empty() ||
@@ -60,26 +73,18 @@ class Collector {
   }
 
  private:
+  const XML_Parser parser_;
   std::string suite_;
   TestResult current_;
   std::map<std::pair<std::string, std::string>, int> names_;
 };
-
-// Expat 2.9 has a new name for it, which Debian 12's 2.5 does not know.
-std::uint64_t CurrentLine(XML_Parser parser) {
-#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
-  return XML_GetCurrentLineNumber64(parser);
-#else
-  return XML_GetCurrentLineNumber(parser);
-#endif
-}
 
 }  // namespace
 
 StatusOr<std::vector<TestResult>> ReadJunit(std::string_view text, const std::string& source) {
   const Parser parser(XML_ParserCreate(nullptr));
   if (parser == nullptr) return ResourceExhaustedError(source + ": no memory to read it");
-  Collector collector;
+  Collector collector(parser.get());
   XML_SetUserData(parser.get(), &collector);
   XML_SetElementHandler(
       parser.get(),
@@ -98,6 +103,11 @@ StatusOr<std::vector<TestResult>> ReadJunit(std::string_view text, const std::st
   }
   if (!collector.has_root) {
     return DataLossError(source + ": expected a JUnit report, found no <testsuites>");
+  }
+  if (collector.nameless_line != 0) {
+    // What it says could be of any test, and a failure that nobody can find is none.
+    return DataLossError(
+        fmt::format("{}:{}: expected a <testcase> with a name", source, collector.nameless_line));
   }
   return std::move(collector.tests);
 }

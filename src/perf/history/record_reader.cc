@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/check.h"
+#include "src/base/printable.h"
 #include "src/perf/history/record_fields.h"
 #include "src/perf/history/record_rows.h"
 #include "src/perf/history/row_tables.h"
@@ -177,7 +178,8 @@ StatusOr<HistoryRecord> ReadRecord(Sqlite& db, const std::string& uid) {
   if (kind == "accept") return Read<AcceptRecord>(db, record, uid);
   if (kind == "release") return Read<ReleaseRecord>(db, record, uid);
   if (kind == "night") return Read<NightRecord>(db, record, uid);
-  return DamagedDatabaseError(db.path(), fmt::format("record {} is of kind \"{}\"", uid, kind));
+  return DamagedDatabaseError(db.path(),
+                              fmt::format("record {} is of kind \"{}\"", uid, Printable(kind)));
 }
 
 }  // namespace draftmark

@@ -1,0 +1,71 @@
+#include "conformance/expectations/plain_toml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace draftmark {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Behind the string that begins at `at`, or where it is broken off: toml++ goes no further then either.
+std::size_t BehindLine(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  for (std::size_t i = at + 1; i < text.size(); ++i) {
+    if (text[i] == '\n' || text[i] == quote) return text[i] == quote ? i + 1 : i;
+    if (text[i] == '\\' && quote == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
+  }
+  return text.size();
+}
+
+// The same of a string of several lines. Two quotes in front of the closing three belong to the string.
+std::size_t BehindLines(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string closing(3, quote);
+  for (std::size_t i = at + 3; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text.substr(i, 3) == closing) {
+      i += 3;
+      for (int more = 0; more < 2 && i < text.size() && text[i] == quote; ++more) ++i;
+      return i;
+    }
+  }
+  return text.size();
+}
+
+bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+}  // namespace
+
+Status CheckPlainToml(std::string_view text, const std::string& source) {
+  const auto check = [&](std::size_t begin, std::size_t end) -> Status {
+    const auto found = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        text.begin() + static_cast<std::ptrdiff_t>(end), IsAscii);
+    if (found == text.begin() + static_cast<std::ptrdiff_t>(end)) return OkStatus();
+    return DataLossError(
+        fmt::format("{}:{}: expected TOML, found a character that is no ASCII outside of a comment "
+                    "and of a string of one line",
+                    source, 1 + std::count(text.begin(), found, '\n')));
+  };
+  std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  while (i < text.size()) {
+    const char c = text[i];
+    std::size_t end = i + 1;
+    bool may_be_anything = false;
+    if (c == '#') {
+      end = std::min(text.find('\n', i), text.size());
+      may_be_anything = true;
+    } else if (c == '"' || c == '\'') {
+      may_be_anything = text.substr(i, 3) != std::string(3, c);
+      end = may_be_anything ? BehindLine(text, i) : BehindLines(text, i);
+    }
+    if (!may_be_anything) DM_RETURN_IF_ERROR(check(i, end));
+    i = end;
+  }
+  return OkStatus();
+}
+
+}  // namespace draftmark
