@@ -3,6 +3,8 @@
 
 // Errors are values here (src/base/status.h). Header-only: no part of it is linked.
 #define TOML_EXCEPTIONS 0
+// Malformed files break some of its assertions, and then get an error all the same: every build is as the fuzzed one.
+#define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -238,6 +238,10 @@ TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
   const std::string good = kHead + "# \xc3\xa4\n" + Entry("owner", "\"J\xc3\xb6rg\"");
   EXPECT_THAT(Expectations::Parse(good, "e.toml"), IsOk());
   EXPECT_THAT(Expectations::Parse("\xEF\xBB\xBF" + kHead, "e.toml"), IsOk());
+  // Wherever a string may begin.
+  ExpectRefused("\"\xc3\xa4\" . '\xc3\xa4' = 1\n", StatusCode::kNotFound, "", "schema_version");
+  ExpectRefused("a = [ '\xc3\xa4',\n '\xc3\xa4', { b = \"\xc3\xa4\" } ] # \xc3\xa4\n",
+                StatusCode::kNotFound, "", "schema_version");
   const std::string other = "found a character that is no ASCII outside of a comment";
   ExpectRefused("sc = \xd0\x87\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused(kHead + "\xc3\xa4 = 1\n", StatusCode::kDataLoss, "2: ", other);
@@ -249,6 +253,9 @@ TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
   ExpectRefused("a = \"\"\"b\"\"\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused("a = '''b''' \xc3\xa4 'c'\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused("a = \"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+  // Quotes where no string begins.
+  ExpectRefused("a = 4\"b \xc3\xa4\"\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = 4 '\xc3\xa4'\n", StatusCode::kDataLoss, "1: ", other);
 }
 
 TEST(ExpectationsTest, OverlappingEntriesAreRefused) {

@@ -36,6 +36,11 @@ std::size_t BehindLines(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+// Where a key or a value may begin, and with it a string: a quote behind anything else is an error, and no string.
+bool MayBegin(char before) {
+  return std::string_view("\n=,[{.").find(before) != std::string_view::npos;
+}
+
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 }  // namespace
@@ -51,6 +56,7 @@ Status CheckPlainToml(std::string_view text, const std::string& source) {
                     source, 1 + std::count(text.begin(), found, '\n')));
   };
   std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  char before = '\n';  // the last that is no space
   while (i < text.size()) {
     const char c = text[i];
     std::size_t end = i + 1;
@@ -58,11 +64,12 @@ Status CheckPlainToml(std::string_view text, const std::string& source) {
     if (c == '#') {
       end = std::min(text.find('\n', i), text.size());
       may_be_anything = true;
-    } else if (c == '"' || c == '\'') {
+    } else if ((c == '"' || c == '\'') && MayBegin(before)) {
       may_be_anything = text.substr(i, 3) != std::string(3, c);
       end = may_be_anything ? BehindLine(text, i) : BehindLines(text, i);
     }
     if (!may_be_anything) DM_RETURN_IF_ERROR(check(i, end));
+    if (c != ' ' && c != '\t') before = c;
     i = end;
   }
   return OkStatus();
