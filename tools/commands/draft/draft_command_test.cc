@@ -235,7 +235,7 @@ TEST(DraftCommandTest, TheEndsOfTheRanges) {
   EXPECT_EQ(DraftJson(kTiny[0], {"--gamma", "32"})["steps"][1]["draft_tokens"].size(), 31u);
   // In range, and more than anybody generates.
   EXPECT_THAT(Draft(kTiny[0], {"--context", "2147482623"}).err,
-              HasSubstr("generated data may have "));
+              HasSubstr("generated taps of all steps and neighbours may have "));
 }
 
 // Keeps what had been printed at each flush.
