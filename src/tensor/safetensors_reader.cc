@@ -222,6 +222,7 @@ StatusOr<SafetensorsFile> SafetensorsFile::FromBytes(std::string path,
     entries.push_back(std::move(entry));
   }
   std::vector<const Entry*> pointers;
+  pointers.reserve(entries.size());
   for (const Entry& entry : entries) pointers.push_back(&entry);
   DM_RETURN_IF_ERROR(CheckCoverage(path, std::move(pointers), data.size()));
 
