@@ -64,6 +64,7 @@ class HistoryDropTest : public testing::Test {
 };
 
 TEST_F(HistoryDropTest, IsFoundByTheBeginningOfItsId) {
+  ASSERT_THAT(RealFileSystem().CreateDirectories(DroppedFolderOf(Database())), IsOk());
   for (const char* const uid : {"00c0ffee00000001", "00c0ffee00000002", "feed000000000000"}) {
     const Tombstone tombstone = {.uid = uid, .date = kDay, .reason = kWhy};
     EXPECT_THAT(WriteTombstone(Database(), tombstone, RealFileSystem()), IsOk());
