@@ -238,10 +238,13 @@ TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
   const std::string good = kHead + "# \xc3\xa4\n" + Entry("owner", "\"J\xc3\xb6rg\"");
   EXPECT_THAT(Expectations::Parse(good, "e.toml"), IsOk());
   EXPECT_THAT(Expectations::Parse("\xEF\xBB\xBF" + kHead, "e.toml"), IsOk());
-  // Wherever a string may begin.
-  ExpectRefused("\"\xc3\xa4\" . '\xc3\xa4' = 1\n", StatusCode::kNotFound, "", "schema_version");
+  EXPECT_THAT(Expectations::Parse(kHead + Entry("owner", "\"\\\"\xc3\xa4\\\\\""), "e.toml"),
+              IsOk());
+  // Wherever a string may begin: what is wrong with these is the key.
+  ExpectRefused("\"\xc3\xa4\" . '\xc3\xa4' = 1\n", StatusCode::kInvalidArgument,
+                "1: ", "expected one of the keys");
   ExpectRefused("a = [ '\xc3\xa4',\n '\xc3\xa4', { b = \"\xc3\xa4\" } ] # \xc3\xa4\n",
-                StatusCode::kNotFound, "", "schema_version");
+                StatusCode::kInvalidArgument, "1: ", "expected one of the keys");
   const std::string other = "found a character that is no ASCII outside of a comment";
   ExpectRefused("sc = \xd0\x87\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused(kHead + "\xc3\xa4 = 1\n", StatusCode::kDataLoss, "2: ", other);
@@ -252,6 +255,9 @@ TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
   ExpectRefused("a = \"b\n\xc3\xa4\n", StatusCode::kDataLoss, "2: ", other);
   ExpectRefused("a = \"\"\"b\"\"\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused("a = '''b''' \xc3\xa4 'c'\n", StatusCode::kDataLoss, "1: ", other);
+  // What begins a comment or a string elsewhere begins none in a string of several lines.
+  ExpectRefused("a = \"\"\"b # c\"\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
+  ExpectRefused("a = \"\"\"b\\\"\"\" # \"\"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused("a = \"\" \xc3\xa4\n", StatusCode::kDataLoss, "1: ", other);
   // Quotes where no string begins.
   ExpectRefused("a = 4\"b \xc3\xa4\"\n", StatusCode::kDataLoss, "1: ", other);

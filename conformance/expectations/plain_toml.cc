@@ -20,7 +20,7 @@ std::size_t BehindLine(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// The same of a string of several lines. Two quotes in front of the closing three belong to the string.
+// The same of a string of several lines. Up to two quotes behind the three belong to it too, but begin nothing.
 std::size_t BehindLines(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string closing(3, quote);
@@ -28,9 +28,7 @@ std::size_t BehindLines(std::string_view text, std::size_t at) {
     if (text[i] == '\\' && quote == '"') {
       ++i;
     } else if (text.substr(i, 3) == closing) {
-      i += 3;
-      for (int more = 0; more < 2 && i < text.size() && text[i] == quote; ++more) ++i;
-      return i;
+      return i + 3;
     }
   }
   return text.size();
