@@ -68,6 +68,7 @@ TEST(MannWhitneyTest, EqualsFullEnumeration) {
 
 TEST(MannWhitneyTest, KnownValues) {
   std::vector<double> apart;
+  apart.reserve(20);
   for (int i = 0; i < 20; ++i) apart.push_back(i);
   EXPECT_NEAR(P(apart, 10), 2.0 / 184756, 1e-18);
   EXPECT_EQ(P({1, 1, 1, 1}, 2), 1);

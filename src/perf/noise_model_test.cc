@@ -26,6 +26,7 @@ Moments MomentsOf(const std::vector<double>& values) {
 Moments FirstSamples(const NoiseModel& model) {
   NoiseSource source(3);
   std::vector<double> values;
+  values.reserve(20000);
   for (int i = 0; i < 20000; ++i) values.push_back(source.Run(model, 2).front());
   return MomentsOf(values);
 }

@@ -54,6 +54,7 @@ Status AddReport(const BenchmarkReport& report, bool assumed,
 
 std::vector<double> ValuesOf(const std::vector<RunValue>& runs) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const RunValue& run : runs) values.push_back(run.value);
   return values;
 }

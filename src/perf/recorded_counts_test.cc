@@ -27,6 +27,7 @@ CountedCases Found(std::uint64_t logits) {
 
 std::vector<std::string> Texts(const std::vector<CountFinding>& findings) {
   std::vector<std::string> texts;
+  texts.reserve(findings.size());
   for (const CountFinding& finding : findings) texts.push_back(finding.ToString());
   return texts;
 }

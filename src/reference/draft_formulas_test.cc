@@ -41,7 +41,8 @@ std::shared_ptr<DrafterWeights> Weights(const DrafterConfig& config) {
 std::vector<double> Rotated(std::vector<double> rows, std::size_t heads, double first,
                             const std::vector<double>& frequency, std::size_t partner) {
   for (std::size_t head = 0; head < rows.size() / 16; ++head) {
-    const double position = first + static_cast<double>(head / heads);
+    const std::size_t row = head / heads;
+    const double position = first + static_cast<double>(row);
     for (std::size_t i = 0; i < frequency.size(); ++i) {
       const double angle = position * frequency[i];
       const double x = rows[head * 16 + i];
@@ -220,10 +221,12 @@ TEST(SinksTest, EachQueryHeadHasItsOwn) {
   const auto weights = Weights(config);
   const std::vector<double> sinks = {-1, 0, 1, 2, 3, 4};
   std::vector<BFloat16> stored;
+  stored.reserve(sinks.size());
   for (const double sink : sinks) stored.push_back(BFloat16::FromDouble(sink));
   weights->layers[1].sinks = Bf16Matrix(1, 6, stored);
   const Draft draft = DraftOnce(config, weights, Precision::kExact);
   std::vector<double> frequency;
+  frequency.reserve(8);
   for (int i = 0; i < 8; ++i) frequency.push_back(std::pow(1e4, -i / 8.0));
   const std::vector<double> q = Rotated(draft.at("layers.1.q_norm"), 6, kContext, frequency, 8);
   ExpectNear(draft.at("layers.1.attn_out"),

@@ -26,6 +26,7 @@ std::vector<BFloat16> Bf16(std::initializer_list<double> values) {
 
 std::vector<double> Doubles(const std::vector<BFloat16>& values) {
   std::vector<double> result;
+  result.reserve(values.size());
   for (const BFloat16 value : values) result.push_back(value.ToDouble());
   return result;
 }
@@ -334,7 +335,8 @@ TEST(AttentionTest, QueryHeadsReadTheirGroupsHeadForOddRatios) {
                                  std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{0},
                                  std::vector<std::int64_t>{0}, {}, out);
     for (std::size_t head = 0; head < heads; ++head) {
-      EXPECT_EQ(out[head], 100.0 * static_cast<double>(head / ratio + 1)) << head;
+      const std::size_t kv_head = head / ratio;
+      EXPECT_EQ(out[head], 100.0 * static_cast<double>(kv_head + 1)) << head;
     }
   }
 }

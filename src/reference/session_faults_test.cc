@@ -64,8 +64,9 @@ class SessionFaultsTest : public ::testing::TestWithParam<Setting> {
     if (number == 3) return session.AppendContext(0, later_taps_, later_positions_);
     StatusOr<std::vector<BlockResult>> proposed =
         session.Propose({number == 1 ? &first_ : &second_, 1}, nullptr);
-    if (proposed.ok() && results != nullptr) *results = *std::move(proposed);
-    return proposed.status();
+    if (!proposed.ok()) return proposed.status();
+    if (results != nullptr) *results = *std::move(proposed);
+    return OkStatus();
   }
 
   // The drafts of the second propose of a session that nothing happened to, and its stages.

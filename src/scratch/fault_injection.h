@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "src/scratch/allocator.h"
 
@@ -27,7 +28,8 @@ struct FaultPlan {
 
 class FaultInjectingAllocator final : public Allocator {
  public:
-  FaultInjectingAllocator(Allocator& inner, FaultPlan plan) : inner_(inner), plan_(plan) {}
+  FaultInjectingAllocator(Allocator& inner, FaultPlan plan)
+      : inner_(inner), plan_(std::move(plan)) {}
 
   StatusOr<DeviceAddress> Allocate(const AllocationRequest& request) override;
   Status Free(DeviceAddress address) override;

@@ -97,7 +97,7 @@ StatusOr<DeviceAddress> LedgerAllocator::Allocate(const AllocationRequest& reque
 
 Status LedgerAllocator::Free(DeviceAddress address) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Status status = inner_.Free(address);
+  Status status = inner_.Free(address);
   if (status.ok() || status.code() == StatusCode::kDataLoss) ledger_.OnFree(address);
   return status;
 }

@@ -25,7 +25,7 @@ void ForAllFloats(Check&& check) {
   std::atomic<std::uint64_t> checked{0};
   std::atomic<std::uint64_t> failures{0};
   std::atomic<std::uint64_t> first{kEncodings};
-  ParallelFor(kEncodings, std::size_t{1} << 22, [&](std::size_t begin, std::size_t end) {
+  const auto some = [&](std::size_t, std::size_t begin, std::size_t end) {
     std::uint64_t failed = 0;
     for (std::uint64_t bits = begin; bits < end; ++bits) {
       if (check(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))) continue;
@@ -36,7 +36,8 @@ void ForAllFloats(Check&& check) {
     }
     failures += failed;
     checked += end - begin;
-  });
+  };
+  ParallelFor(kEncodings, std::size_t{1} << 22, some);
   EXPECT_EQ(checked.load(), kEncodings);
   EXPECT_EQ(failures.load(), 0u) << "first at encoding 0x" << std::hex << first.load();
 }

@@ -23,6 +23,7 @@ StatusOr<SafetensorsFile> OpenBytes(std::string_view bytes) {
 
 std::vector<std::string> NamesOf(const std::vector<SampleFile>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const SampleFile& file : files) names.push_back(file.name);
   return names;
 }

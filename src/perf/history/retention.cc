@@ -96,6 +96,7 @@ void AddPoint(const RunRecord& run, const Point& point, SeriesRuns& into) {
 NightRecord SummarizeNight(const std::vector<RunRecord>& runs,
                            const std::vector<std::string>& ids) {
   std::vector<const RunRecord*> by_time;
+  by_time.reserve(runs.size());
   for (const RunRecord& run : runs) by_time.push_back(&run);
   std::stable_sort(by_time.begin(), by_time.end(), [](const RunRecord* a, const RunRecord* b) {
     return std::tie(a->time, a->number) < std::tie(b->time, b->number);

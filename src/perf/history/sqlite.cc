@@ -236,7 +236,7 @@ Status Sqlite::RunScript(const std::string& sql) {
 Status Sqlite::RunPatiently(std::string_view sql) {
   constexpr int kStepMilliseconds = 5;
   for (int waited = 0;; waited += kStepMilliseconds) {
-    const Status status = Run(sql);
+    Status status = Run(sql);
     const bool busy = status.code() == StatusCode::kUnavailable && handle_->was_busy();
     if (!busy || waited >= kBusyMilliseconds) return status;
     std::this_thread::sleep_for(std::chrono::milliseconds(kStepMilliseconds));

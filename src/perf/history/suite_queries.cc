@@ -54,6 +54,7 @@ StatusOr<std::vector<SuiteRow>> HistoryReader::NewestSuites() {
   }
   DM_RETURN_IF_ERROR(rows.status());
   std::vector<SuiteRow> all;
+  all.reserve(newest.size());
   for (auto& [key, row] : newest) all.push_back(std::move(row));
   return all;
 }

@@ -325,6 +325,7 @@ StatusOr<std::vector<NightRow>> HistoryReader::NightRuns(const SeriesFilter& fil
     DM_RETURN_IF_ERROR(rows.status());
   }
   std::vector<NightRow> answer;
+  answer.reserve(nights.size());
   for (auto& [key, night] : nights) answer.push_back(std::move(night));
   return answer;
 }

@@ -206,6 +206,7 @@ StatusOr<std::vector<ConformanceCell>> HistoryReader::ConformanceMatrix() {
     }
   }
   std::vector<ConformanceCell> answer;
+  answer.reserve(cells.size());
   for (auto& [key, cell] : cells) answer.push_back(std::move(cell));
   return answer;
 }
