@@ -44,6 +44,7 @@
 #include <vector>
 
 #include "benchmarks/benchmark_context.h"
+#include "benchmarks/benchmark_start.h"
 #include "benchmarks/device_high_water.h"
 #include "benchmarks/draft_case.h"
 #include "benchmarks/draft_cost.h"
@@ -252,13 +253,7 @@ int Refuse(const Status& status) {
 int Main(std::vector<std::string> arguments) {
   const StatusOr<DraftCaseOptions> options = TakeDraftOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
-  KeepOrder(std::getenv(kOrderSeedVariable), arguments);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  int argc = static_cast<int>(argv.size());
-  argv.push_back(nullptr);
-  benchmark::Initialize(&argc, argv.data(), PrintHelp);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
+  if (!StartBenchmark(arguments, PrintHelp)) return 2;
   const StatusOr<std::vector<DraftCase>> cases = FindDraftCases(*options);
   if (!cases.ok()) return Refuse(cases.status());
   const std::vector<DraftCase> contexts = ContextCases(*cases);

@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "benchmarks/benchmark_context.h"
+#include "benchmarks/benchmark_start.h"
 #include "benchmarks/contained/contained_timings.h"
 #include "benchmarks/contained/timing_service.h"
 #include "benchmarks/draft_case.h"
@@ -343,15 +344,7 @@ int Measure(const OperationsOptions& options, std::vector<OperationShape> shapes
 int Main(std::vector<std::string> arguments) {
   const StatusOr<OperationsOptions> options = TakeOperationsOptions(arguments);
   if (!options.ok()) return Refuse(options.status());
-  if (!options->serve) {
-    KeepOrder(std::getenv(kOrderSeedVariable), arguments);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    int argc = static_cast<int>(argv.size());
-    argv.push_back(nullptr);
-    benchmark::Initialize(&argc, argv.data(), PrintHelp);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv.data())) return 2;
-  }
+  if (!options->serve && !StartBenchmark(arguments, PrintHelp)) return 2;
   StatusOr<std::vector<OperationShape>> shapes = ShapesOf(*options);
   if (!shapes.ok()) return Refuse(shapes.status());
   // Before the machine is asked for anything.

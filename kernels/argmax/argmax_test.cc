@@ -14,7 +14,22 @@
 namespace draftmark::kernels {
 namespace {
 
-using ArgmaxTest = DeviceTest;
+class ArgmaxTest : public DeviceTest {
+ protected:
+  // `args` has the sizes; `expected` are all words of the tokens, those between them untouched.
+  void Expect(const std::vector<BFloat16>& logits, ArgmaxArgs args,
+              const std::vector<std::uint32_t>& expected) {
+    const DeviceBuffer on_device = Upload(logits),
+                       tokens = Bytes(expected.size() * sizeof(std::uint32_t)),
+                       workspace = Bytes(ArgmaxTraits::WorkspaceBytes(args.rows, args.v));
+    args.logits = on_device.As<BFloat16>();
+    args.tokens = tokens.As<std::uint32_t>();
+    args.workspace = workspace.address().value;
+    args.workspace_bytes = workspace.bytes();
+    ASSERT_THAT(LaunchArgmax(args, stream()), IsOk());
+    EXPECT_EQ(Read<std::uint32_t>(tokens), expected);
+  }
+};
 
 TEST_F(ArgmaxTest, RowsAndTokensMayBeApart) {
   constexpr std::int64_t kRows = 5, kV = 5000, kStride = 5003, kStep = 3;
@@ -30,20 +45,7 @@ TEST_F(ArgmaxTest, RowsAndTokensMayBeApart) {
     logits[row * kStride + kV - 1] = BFloat16::FromDouble(20);  // a tie, lost by the higher id
     expected[row * kStep] = static_cast<std::uint32_t>(best);
   }
-  const DeviceBuffer on_device = Upload(logits),
-                     tokens = Bytes(expected.size() * sizeof(std::uint32_t)),
-                     workspace = Bytes(ArgmaxTraits::WorkspaceBytes(kRows, kV));
-  ASSERT_THAT(LaunchArgmax({.logits = on_device.As<BFloat16>(),
-                            .tokens = tokens.As<std::uint32_t>(),
-                            .rows = kRows,
-                            .v = kV,
-                            .row_stride = kStride,
-                            .token_step = kStep,
-                            .workspace = workspace.address().value,
-                            .workspace_bytes = workspace.bytes()},
-                           stream()),
-              IsOk());
-  EXPECT_EQ(Read<std::uint32_t>(tokens), expected);
+  Expect(logits, {.rows = kRows, .v = kV, .row_stride = kStride, .token_step = kStep}, expected);
 }
 
 // So many rows that a piece is longer than the least, with rows that begin anywhere in 16 bytes: a tie across two
@@ -93,18 +95,7 @@ TEST_F(ArgmaxTest, ManyRowsHaveLongPieces) {
     }
     expected[row] = static_cast<std::uint32_t>(token);
   }
-  const DeviceBuffer on_device = Upload(logits), tokens = Bytes(kRows * sizeof(std::uint32_t)),
-                     workspace = Bytes(ArgmaxTraits::WorkspaceBytes(kRows, kV));
-  ASSERT_THAT(LaunchArgmax({.logits = on_device.As<BFloat16>(),
-                            .tokens = tokens.As<std::uint32_t>(),
-                            .rows = kRows,
-                            .v = kV,
-                            .row_stride = kStride,
-                            .workspace = workspace.address().value,
-                            .workspace_bytes = workspace.bytes()},
-                           stream()),
-              IsOk());
-  EXPECT_EQ(Read<std::uint32_t>(tokens), expected);
+  Expect(logits, {.rows = kRows, .v = kV, .row_stride = kStride}, expected);
 }
 
 }  // namespace

@@ -141,11 +141,13 @@ Status LaunchLinearPair(const LinearArgs& first, const BFloat16* second_weight,
   second.weight = second_weight;
   second.bias = second_bias;
   second.y = second_y;
-  const bool in_order = std::less<>()(first.weight, second_weight);
+  // Of different allocations, too.
+  const auto in_front = [](const BFloat16* a, const BFloat16* b) { return std::less<>()(a, b); };
+  const bool in_order = in_front(first.weight, second_weight);
   const LinearArgs& low = in_order ? first : second;
   const LinearArgs& high = in_order ? second : first;
   const bool together = first.bias == nullptr && second_bias == nullptr &&
-                        second_weight != nullptr && second_y != nullptr && low.y < high.y;
+                        second_weight != nullptr && second_y != nullptr && in_front(low.y, high.y);
   if (together) {
     return LaunchLinears(low, {.count = 2, .weight = high.weight - low.weight, .y = high.y - low.y},
                          library, stream);
