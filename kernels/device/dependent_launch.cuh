@@ -1,6 +1,6 @@
 // Launches of kernels that may begin before the kernel in front of them has ended (programmatic
-// dependent launch, sm_90 and later): each calls LaunchDependents at its start, so that the next one's
-// blocks come as soon as there is room for them, and WaitForPrevious (kernels/device/bulk_copy.cuh) in
+// dependent launch, sm_90 and later): each calls LaunchDependents at its start (or, where it says so, when it
+// has waited), so that the next one's blocks come as soon as there is room for them, and WaitForPrevious (kernels/device/bulk_copy.cuh) in
 // every thread before it touches memory that other kernels write or read. On older devices, and behind
 // work that is no kernel, it is a launch like any other.
 #ifndef DRAFTMARK_KERNELS_DEVICE_DEPENDENT_LAUNCH_CUH_

@@ -4,8 +4,20 @@
 
 #include "kernels/draft/block_path.h"
 #include "kernels/draft/chain_runner.h"
+#include "kernels/stream_chain/stream_chain_traits.h"
 
 namespace draftmark::kernels {
+
+bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass) {
+  const DrafterConfig& c = parts.config;
+  const DflashFieldLayout& slots = parts.plan.layout.Field("slot_mapping_dev");
+  // Queries, keys and values of the block, keys and values of each layer of the context.
+  const std::uint64_t heads = 3 + 2 * c.num_hidden_layers;
+  return parts.fast && shape.paged && c.conv_kernel_size == 0 &&
+         heads <= StreamChainTraits::kMostHeadSteps &&
+         (pass.rows + shape.rows()) * DTypeBits(slots.dtype) <= slots.bytes * 8 &&
+         ChainsFit(parts, shape.rows()) && ChainsFitContext(parts, pass.rows);
+}
 
 Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step) {
   const DeviceLayer& w = p_.weights.layers[layer];
@@ -16,6 +28,7 @@ Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step)
   step.parts[1] = {w.k_proj, w.k_bias, k, Signed(c_.kv_dim())};
   step.parts[2] = {w.v_proj, w.v_bias, v, Signed(c_.kv_dim())};
   step.part_count = 3;
+  if (layer == 0 && context_ != nullptr) return ChainWithContext(step);
   DM_RETURN_IF_ERROR(chain_->Add(step));
   DM_RETURN_IF_ERROR(TapNormed(layer, "input_layernorm", step));
 
@@ -24,6 +37,22 @@ Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step)
     DM_RETURN_IF_ERROR(TapHeadNorms(layer));
   }
   return chain_->Add(FinishedHeads(layer, taps_ == nullptr));
+}
+
+// The first layer's projections, and the whole pass of the context. Of fc the block's product needs nothing, and
+// of that the context's keys and values.
+Status BlockPath::ChainWithContext(const StreamLinear& projections) {
+  // The stream's sums are still needed. Where the greatest logits will be, there is nothing as yet.
+  auto* const sums = reinterpret_cast<float*>(p_.workspace.row_best);
+  const ContextSteps context = StepsOfContext(p_, *context_, sums);
+  DM_RETURN_IF_ERROR(chain_->Add(context.taps));
+  DM_RETURN_IF_ERROR(chain_->AddBeside(projections));
+  DM_RETURN_IF_ERROR(chain_->AddBeside(context.keys_values));
+  std::vector<StreamHeads> heads = FinishedHeads(/*layer=*/0, /*normed=*/true);
+  heads.insert(heads.end(), context.heads.begin(), context.heads.end());
+  DM_RETURN_IF_ERROR(chain_->Add(heads));
+  chain_->LateKeys(context_->rows);
+  return OkStatus();
 }
 
 // A step of the chain where it takes it, else a kernel of its own. So it is between convolutions, too, which

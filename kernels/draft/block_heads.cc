@@ -51,8 +51,8 @@ std::vector<StreamHeads> BlockPath::FinishedHeads(std::uint64_t layer, bool norm
       p_,
       together ? ProjectedRows() + c_.q_dim() + c_.kv_dim() : RowsOf(p_.scratch.v_buf, c_.kv_dim()),
       together ? ProjectedWidth() : c_.kv_dim(), shape_.rows(), c_.num_key_value_heads, nullptr));
-  CacheHeads(p_, p_.cache.KeysOf(layer), heads[1]);
-  CacheHeads(p_, p_.cache.ValuesOf(layer), heads[2]);
+  CacheHeads(p_, BlockSlots(), p_.cache.KeysOf(layer), heads[1]);
+  CacheHeads(p_, BlockSlots(), p_.cache.ValuesOf(layer), heads[2]);
   if (layer == 0) heads[1].slot_positions = p_.workspace.slot_positions;
   return heads;
 }

@@ -22,6 +22,11 @@ Status BlockPath::Tap(std::uint64_t layer, const char* stage, const Shape& row_s
   return taps_->Rows(LayerStage(layer, stage), row_shape, rows, shape_.rows());
 }
 
+Slots BlockPath::BlockSlots() const {
+  const std::uint64_t in_front = context_ != nullptr ? context_->rows : 0;
+  return std::visit([&](auto* slots) -> Slots { return slots + in_front; }, p_.slots());
+}
+
 Status BlockPath::Embed() {
   if (shape_.first > 0) {
     // Context rows never act as queries: their stream is zero.
@@ -45,7 +50,7 @@ Status BlockPath::Embed() {
   const SlotFillArgs fill = {.block_tables = p_.workspace.block_tables,
                              // Word 1 of a record: the logical index of the band's first block row.
                              .first = p_.scratch.option_b_indirect_args_dev.get() + 1,
-                             .slots = p_.slots(),
+                             .slots = BlockSlots(),
                              .rows = Signed(shape_.rows()),
                              .band = Signed(shape_.width),
                              .table = Signed(p_.plan.blocks_per_band),
@@ -180,6 +185,9 @@ PagedAttentionArgs BlockPath::AttentionOf(std::uint64_t layer) const {
     args.bands = Signed(shape_.bands);
     args.rows = Signed(shape_.width);
     args.table = Signed(p_.plan.blocks_per_band);
+    // Heads by a kernel of their own stand in front, and in front of that the projections; the context's
+    // keys are older.
+    args.old_keys_complete = p_.fast && chain_ == nullptr;
   } else {
     // The row buffers are the pool, row i is slot i, and all rows are queries.
     const std::uint64_t slots = shape_.first + shape_.width;

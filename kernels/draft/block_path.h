@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/draft/chain_runner.h"
+#include "kernels/draft/context_path.h"
 #include "kernels/draft/draft_parts.h"
 #include "kernels/draft/stage_taps.h"
 #include "kernels/paged_attention/paged_attention.h"
@@ -27,14 +28,20 @@ struct BlockShape {
   std::uint64_t rows() const { return bands * width; }
 };
 
+// Whether the chain of a block forward takes the steps of a context pass, too: between the block's first ones,
+// where neither waits for the other. Convolutions would end the chain before that pays.
+bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass);
+
 // One block forward. Reads what the host wrote before on the same stream: ids in draft_tokens_dev,
 // positions in position_ids, argument records, block tables (without a cache: context rows in
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
   // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.
-  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps)
-      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps) {}
+  // `context`: a pass that belongs to the chain (TakesContext), without stages; else null.
+  BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps,
+            const ContextPass* context = nullptr)
+      : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps), context_(context) {}
 
   // Leaves the residual stream after the last layer in stream_buf, but for `pending`. With a chain its last
   // steps may still be to be flushed.
@@ -71,7 +78,10 @@ class BlockPath {
                      const DeviceConv& conv, const std::string& site);
   Status ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step);
   Status ChainAttention(std::uint64_t layer);
+  Status ChainWithContext(const StreamLinear& projections);
   Status TapNormed(std::uint64_t layer, const char* stage, const StreamLinear& step);
+  // The block rows' part of slot_mapping_dev: behind that of a pass which is still to run.
+  Slots BlockSlots() const;
   // Of `layer`, its block rows.
   Status Tap(std::uint64_t layer, const char* stage, const Shape& row_shape, const BFloat16* rows);
   Status AddToStream(const BFloat16* delta);
@@ -93,6 +103,7 @@ class BlockPath {
   const BlockShape shape_;
   ChainRunner* const chain_;
   StageTaps* const taps_;
+  const ContextPass* const context_;
   const BFloat16* pending_ = nullptr;  // rows that the stream does not have yet
 };
 

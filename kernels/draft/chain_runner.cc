@@ -91,6 +91,12 @@ Status ChainRunner::Add(const StreamLinear& step) {
   return at_once_ ? Flush() : OkStatus();
 }
 
+Status ChainRunner::AddBeside(const StreamLinear& step) {
+  if (chain_.steps().size() == StreamChainTraits::kMostSteps) DM_RETURN_IF_ERROR(Flush());
+  chain_.AddBeside(step);
+  return at_once_ ? Flush() : OkStatus();
+}
+
 Status ChainRunner::Add(const std::vector<StreamHeads>& heads) {
   if (chain_.steps().size() == StreamChainTraits::kMostSteps ||
       heads_ + heads.size() > StreamChainTraits::kMostHeadSteps) {
@@ -106,7 +112,7 @@ Status ChainRunner::Add(const PagedAttentionArgs& attention) {
       attentions_ == StreamChainTraits::kMostAttentions) {
     DM_RETURN_IF_ERROR(Flush());
   }
-  chain_.Add(attention);
+  chain_.Add(attention, late_keys_);
   ++attentions_;
   return at_once_ ? Flush() : OkStatus();
 }
@@ -115,6 +121,7 @@ Status ChainRunner::Flush() {
   const StreamChain chain = std::exchange(chain_, {});
   heads_ = 0;
   attentions_ = 0;
+  late_keys_ = 0;
   return LaunchStreamChain(chain, p_.workspace.chain_counters, p_.stream);
 }
 
@@ -139,11 +146,10 @@ void RotateHeads(const DraftParts& parts, const std::int32_t* positions, StreamH
   heads.partner = Signed(parts.rope.partner);
 }
 
-void CacheHeads(const DraftParts& parts, BFloat16* pool, StreamHeads& heads) {
+void CacheHeads(const DraftParts& parts, const Slots& slots, BFloat16* pool, StreamHeads& heads) {
   heads.y = nullptr;
   heads.pool = pool;
   heads.pool_slots = parts.cache.slots;
-  const Slots slots = parts.slots();
   if (const auto* const wide = std::get_if<std::int64_t*>(&slots)) {
     heads.slots64 = *wide;
   } else {

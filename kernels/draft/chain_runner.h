@@ -39,8 +39,11 @@ class ChainRunner {
   void SquaresCounted(std::int64_t parts) { sum_parts_ = parts; }
 
   Status Add(const StreamLinear& step);
+  Status AddBeside(const StreamLinear& step);
   Status Add(const std::vector<StreamHeads>& heads);
   Status Add(const PagedAttentionArgs& attention);
+  // The steps up to the next flush write so many rows in front of the block's, too.
+  void LateKeys(std::uint64_t rows) { late_keys_ = Signed(rows); }
   Status Flush();
 
  private:
@@ -49,6 +52,7 @@ class ChainRunner {
   StreamChain chain_;
   std::size_t heads_ = 0;
   int attentions_ = 0;
+  std::int64_t late_keys_ = 0;
   std::int64_t sum_parts_ = 0;
 };
 
@@ -58,7 +62,7 @@ StreamHeads NormedHeads(const DraftParts& parts, BFloat16* x, std::uint64_t stri
 // ... RoPE by the rows' positions, ...
 void RotateHeads(const DraftParts& parts, const std::int32_t* positions, StreamHeads& heads);
 // ... and instead of in place to the rows' slots of a pool.
-void CacheHeads(const DraftParts& parts, BFloat16* pool, StreamHeads& heads);
+void CacheHeads(const DraftParts& parts, const Slots& slots, BFloat16* pool, StreamHeads& heads);
 
 }  // namespace draftmark::kernels
 

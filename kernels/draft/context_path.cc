@@ -33,66 +33,90 @@ Status ProjectTaps(const DraftParts& parts, const ContextPass& pass, StageTaps* 
 
 namespace {
 
-// Keys and values of all layers from fc's projections to the cache: norms, RoPE and copies in one step, or in
-// more where stages between them are wanted. `run` takes a vector of heads.
-template <typename Run>
-Status FinishContextHeads(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps,
-                          const Run& run) {
+// A layer's keys and values from fc's projections, not normed as yet.
+struct ContextHeads {
+  StreamHeads keys, values;
+};
+ContextHeads HeadsOfLayer(const DraftParts& parts, const ContextPass& pass, std::uint64_t layer) {
   const DrafterConfig& c = parts.config;
   const std::uint64_t kv_dim = c.kv_dim();
   const std::uint64_t fused_width = c.num_hidden_layers * 2 * kv_dim;
-  BFloat16* const fused = parts.scratch.fused_kv_out.get();
-  BFloat16* const keys = parts.scratch.mlp_intermediate.get();
-  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
-  std::vector<StreamHeads> heads;
-  for (std::uint64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
-    const DeviceLayer& w = parts.weights.layers[layer];
-    StreamHeads k = NormedHeads(parts, fused + 2 * layer * kv_dim, fused_width, pass.rows,
-                                c.num_key_value_heads, w.k_norm);
-    StreamHeads v = NormedHeads(parts, fused + (2 * layer + 1) * kv_dim, fused_width, pass.rows,
-                                c.num_key_value_heads, nullptr);
-    if (stage_taps != nullptr) {
-      // Norm and RoPE one after the other, through the borrowed buffer: the same bits.
-      k.y = keys + layer * pass.rows * kv_dim;
-      k.y_stride = Signed(kv_dim);
-      DM_RETURN_IF_ERROR(run(std::vector<StreamHeads>{k}));
-      DM_RETURN_IF_ERROR(
-          stage_taps->HoldRows(LayerStage(layer, "k_norm"), kv_dim, k.y, pass.shown));
-      k.x = k.y;
-      k.x_stride = k.y_stride;
-      k.norm_weight = nullptr;
-    }
-    RotateHeads(parts, positions + layer * pass.rows, k);
-    CacheHeads(parts, parts.cache.KeysOf(layer), k);
-    CacheHeads(parts, parts.cache.ValuesOf(layer), v);
-    if (layer == 0) k.slot_positions = parts.workspace.slot_positions;
-    heads.push_back(k);
-    heads.push_back(v);
-  }
-  return run(heads);
+  BFloat16* const fused = parts.scratch.fused_kv_out.get() + 2 * layer * kv_dim;
+  return {
+      NormedHeads(parts, fused, fused_width, pass.rows, c.num_key_value_heads,
+                  parts.weights.layers[layer].k_norm),
+      NormedHeads(parts, fused + kv_dim, fused_width, pass.rows, c.num_key_value_heads, nullptr)};
 }
 
-// The same in a streaming chain.
+// RoPE, and to the cache instead of in place.
+void RotateAndCache(const DraftParts& parts, const ContextPass& pass, std::uint64_t layer,
+                    ContextHeads& heads) {
+  const auto* const positions = static_cast<const std::int32_t*>(parts.scratch.norm_buf.value);
+  RotateHeads(parts, positions + layer * pass.rows, heads.keys);
+  CacheHeads(parts, parts.slots(), parts.cache.KeysOf(layer), heads.keys);
+  CacheHeads(parts, parts.slots(), parts.cache.ValuesOf(layer), heads.values);
+  if (layer == 0) heads.keys.slot_positions = parts.workspace.slot_positions;
+}
+
+// Keys and values of all layers from fc's projections to the cache: norms, RoPE and copies in one step.
+std::vector<StreamHeads> HeadsOfContext(const DraftParts& parts, const ContextPass& pass) {
+  std::vector<StreamHeads> all;
+  for (std::uint64_t layer = 0; layer < parts.config.num_hidden_layers; ++layer) {
+    ContextHeads heads = HeadsOfLayer(parts, pass, layer);
+    RotateAndCache(parts, pass, layer, heads);
+    all.push_back(heads.keys);
+    all.push_back(heads.values);
+  }
+  return all;
+}
+
+// The same in more steps, with the stages between them: norm and RoPE one after the other, through the
+// borrowed buffer, with the same bits. `run` takes a vector of heads.
+template <typename Run>
+Status TapContextHeads(const DraftParts& parts, const ContextPass& pass, StageTaps& stage_taps,
+                       const Run& run) {
+  const DrafterConfig& c = parts.config;
+  const std::uint64_t kv_dim = c.kv_dim();
+  std::vector<StreamHeads> all;
+  for (std::uint64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    ContextHeads heads = HeadsOfLayer(parts, pass, layer);
+    StreamHeads& k = heads.keys;
+    k.y = parts.scratch.mlp_intermediate.get() + layer * pass.rows * kv_dim;
+    k.y_stride = Signed(kv_dim);
+    DM_RETURN_IF_ERROR(run(std::vector<StreamHeads>{k}));
+    DM_RETURN_IF_ERROR(stage_taps.HoldRows(LayerStage(layer, "k_norm"), kv_dim, k.y, pass.shown));
+    k.x = k.y;
+    k.x_stride = k.y_stride;
+    k.norm_weight = nullptr;
+    RotateAndCache(parts, pass, layer, heads);
+    all.push_back(heads.keys);
+    all.push_back(heads.values);
+  }
+  return run(all);
+}
+
+template <typename Run>
+Status FinishContextHeads(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps,
+                          const Run& run) {
+  return stage_taps != nullptr ? TapContextHeads(parts, pass, *stage_taps, run)
+                               : run(HeadsOfContext(parts, pass));
+}
+
+// The pass in a streaming chain of its own.
 Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
   ChainRunner chain(parts, /*at_once=*/stage_taps != nullptr);
-  const DrafterConfig& c = parts.config;
-  BFloat16* const projected = parts.scratch.fc_proj.get();
-  BFloat16* const fused = parts.scratch.fused_kv_out.get();
+  const std::uint64_t h = parts.config.hidden_size;
+  ContextSteps steps = StepsOfContext(parts, pass, parts.workspace.row_sums);
   // For the stages only. Nothing else lies there as yet, and a pass has no more rows than the row
   // buffers (PrecomputeBorrows); a small vocabulary's logits would not hold them.
   BFloat16* const normed = stage_taps != nullptr ? parts.scratch.stream_buf.get() : nullptr;
-
-  StreamLinear fc = {.x = pass.taps, .rows = Signed(pass.rows), .k = Signed(c.tap_width())};
-  fc.parts[0] = {parts.weights.fc, nullptr, projected, Signed(c.hidden_size)};
-  DM_RETURN_IF_ERROR(chain.AddCounted(fc));
-  StreamLinear project = chain.Normed(projected, parts.weights.hidden_norm, pass.rows, normed);
-  project.parts[0] = FusedKeysValues(parts, fused);
-  DM_RETURN_IF_ERROR(chain.Add(project));
+  steps.keys_values.normed = normed;
+  DM_RETURN_IF_ERROR(chain.Add(steps.taps));
+  DM_RETURN_IF_ERROR(chain.Add(steps.keys_values));
   if (stage_taps != nullptr) {
-    DM_RETURN_IF_ERROR(stage_taps->HoldRows("fc", c.hidden_size, projected, pass.shown));
-    DM_RETURN_IF_ERROR(stage_taps->HoldRows("hidden_norm", c.hidden_size, normed, pass.shown));
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("fc", h, parts.scratch.fc_proj.get(), pass.shown));
+    DM_RETURN_IF_ERROR(stage_taps->HoldRows("hidden_norm", h, normed, pass.shown));
   }
-
   DM_RETURN_IF_ERROR(
       FinishContextHeads(parts, pass, stage_taps,
                          [&](const std::vector<StreamHeads>& heads) { return chain.Add(heads); }));
@@ -100,6 +124,26 @@ Status ChainContextPass(const DraftParts& parts, const ContextPass& pass, StageT
 }
 
 }  // namespace
+
+ContextSteps StepsOfContext(const DraftParts& parts, const ContextPass& pass, float* sums) {
+  const DrafterConfig& c = parts.config;
+  BFloat16* const projected = parts.scratch.fc_proj.get();
+  ContextSteps steps = {.taps = {.x = pass.taps,
+                                 .rows = Signed(pass.rows),
+                                 .k = Signed(c.tap_width()),
+                                 .row_sums = sums},
+                        .keys_values = {.x = projected,
+                                        .rows = Signed(pass.rows),
+                                        .k = Signed(c.hidden_size),
+                                        .norm_weight = parts.weights.hidden_norm,
+                                        .norm_sums = sums,
+                                        .norm_parts = StreamChainRowParts(),
+                                        .epsilon = parts.epsilon()},
+                        .heads = HeadsOfContext(parts, pass)};
+  steps.taps.parts[0] = {parts.weights.fc, nullptr, projected, Signed(c.hidden_size)};
+  steps.keys_values.parts[0] = FusedKeysValues(parts, parts.scratch.fused_kv_out.get());
+  return steps;
+}
 
 Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps) {
   if (parts.fast && ChainsFitContext(parts, pass.rows)) {

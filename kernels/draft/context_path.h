@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/draft/draft_parts.h"
 #include "kernels/draft/stage_taps.h"
+#include "kernels/stream_chain/stream_chain.h"
 #include "src/base/status.h"
 
 namespace draftmark::kernels {
@@ -23,6 +25,15 @@ struct ContextPass {
 
 // fc and hidden_norm into fc_proj [rows, h]. `stage_taps` may be null.
 Status ProjectTaps(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps);
+// The steps of a pass that runs in a chain, each needing the one before: fc, which leaves its rows' sums of
+// squares in `sums` [StreamChainRowParts(), 16]; keys and values of all layers, with hidden_norm in front;
+// norms, RoPE and copies to the cache.
+struct ContextSteps {
+  StreamLinear taps;
+  StreamLinear keys_values;
+  std::vector<StreamHeads> heads;
+};
+ContextSteps StepsOfContext(const DraftParts& parts, const ContextPass& pass, float* sums);
 // The whole pass: K of every layer gathered in mlp_intermediate (borrowed), normed and rotated; V
 // goes to the cache from where the fused product left it.
 Status RunContextPass(const DraftParts& parts, const ContextPass& pass, StageTaps* stage_taps);

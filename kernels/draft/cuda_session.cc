@@ -4,29 +4,25 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <optional>
 #include <utility>
 
-#include "kernels/device/arguments.h"
 #include "kernels/draft/block_path.h"
 #include "kernels/draft/chain_runner.h"
 #include "kernels/draft/chain_turn.h"
 #include "kernels/draft/context_passes.h"
 #include "kernels/draft/context_path.h"
+#include "kernels/draft/draft_graphs.h"
 #include "kernels/draft/draft_inputs.h"
 #include "kernels/draft/pass_rows.h"
+#include "kernels/draft/session_checks.h"
 #include "kernels/draft/session_memory.h"
 #include "kernels/draft/stage_taps.h"
 #include "kernels/draft/tail.h"
-#include "kernels/paged_attention/paged_attention_traits.h"
 #include "src/backend/sequences.h"
 #include "src/backend/session_rope.h"
 #include "src/base/catch_exhausted.h"
-#include "src/base/checked.h"
 #include "src/cuda/cuda_status.h"
 #include "src/cuda/device_buffer.h"
-#include "src/cuda/graph.h"
 #include "src/cuda/stream.h"
 #include "src/faults/fault.h"
 #include "src/scratch/dflash_borrows.h"
@@ -53,7 +49,8 @@ class Session final : public CudaDraftSession {
         inputs_(parts_, limits, storage_->inputs()),
         sequences_(limits, config, plan),
         passes_(parts_, inputs_, sequences_, longest_pass_),
-        graphs_on_(options.graphs && plan.paged) {
+        graphs_on_(options.graphs && plan.paged),
+        graphs_(parts_, inputs_, storage_->inputs()) {
     enqueued_.reserve(limits.max_batch);  // so that nothing fails behind the launches
   }
 
@@ -120,12 +117,6 @@ class Session final : public CudaDraftSession {
   std::uint64_t eager_runs() const override { return eager_runs_; }
 
  private:
-  using ShapeKey = std::pair<std::uint64_t, std::uint64_t>;  // width, bands
-  struct Graphs {
-    CudaGraph with_pass, block_only;
-    std::optional<CudaGraph> with_half_pass;
-  };
-
   Status Append(std::size_t band, std::span<const BFloat16> taps,
                 std::span<const std::int32_t> positions);
   Status DropRows(std::size_t band, std::uint64_t rows);
@@ -159,12 +150,11 @@ class Session final : public CudaDraftSession {
     sequences_.EndPropose(requests);
     return DM_FAULT(kRejectedRowsAppended) ? KeepRejectedRows(requests) : OkStatus();
   }
-  Status WarmUp(const BlockShape& shape, const ContextPass& pass);
   // Of the graphs for these requests.
-  ShapeKey KeyOf(std::span<const BlockRequest> requests) const {
-    ShapeKey key = {requests.front().tokens.size(), requests.size()};
-    if (DM_FAULT(kReplayAfterWidthChange)) key.first = FaultFirst(this, key.first);
-    return key;
+  DraftGraphs::Shape ShapeOf(std::span<const BlockRequest> requests) const {
+    DraftGraphs::Shape shape = {requests.front().tokens.size(), requests.size()};
+    if (DM_FAULT(kReplayAfterWidthChange)) shape.width = FaultFirst(this, shape.width);
+    return shape;
   }
   Status Capture(std::uint64_t width, std::uint64_t bands);
   // Of a mutant: the last row of each block becomes context, although nobody has verified it.
@@ -199,7 +189,7 @@ class Session final : public CudaDraftSession {
   Sequences sequences_;
   ContextPasses passes_;
   const bool graphs_on_;
-  std::map<ShapeKey, Graphs> graphs_;
+  DraftGraphs graphs_;
   std::vector<std::size_t> enqueued_;  // bands of the last Enqueue; empty: nothing to collect
   std::uint64_t enqueued_width_ = 0;
   std::vector<std::vector<double>> margins_;  // of the last propose with a sink
@@ -258,7 +248,9 @@ std::vector<BandView> Session::ViewsOf(std::span<const BlockRequest> requests) c
 }
 
 Status Session::Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps) {
-  if (pass != nullptr) DM_RETURN_IF_ERROR(RunContextPass(parts_, *pass, taps));
+  // With stages those of the pass come first.
+  const bool together = pass != nullptr && taps == nullptr && TakesContext(parts_, shape, *pass);
+  if (pass != nullptr && !together) DM_RETURN_IF_ERROR(RunContextPass(parts_, *pass, taps));
   if (taps != nullptr) {
     taps->EmitHeld("fc", {config_.hidden_size});
     taps->EmitHeld("hidden_norm", {config_.hidden_size});
@@ -266,7 +258,7 @@ Status Session::Launches(const BlockShape& shape, const ContextPass* pass, Stage
   ChainRunner runner(parts_, /*at_once=*/taps != nullptr);
   const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
   ChainRunner* const chain = chained ? &runner : nullptr;
-  BlockPath block(parts_, shape, chain, taps);
+  BlockPath block(parts_, shape, chain, taps, together ? pass : nullptr);
   DM_RETURN_IF_ERROR(block.RunLayers());
   Tail tail(parts_, shape, chain, taps, block.pending());
   DM_RETURN_IF_ERROR(tail.Run());
@@ -294,11 +286,7 @@ Status Session::EnqueuePaged(std::span<const BandView> views,
   if (before_launches_ != nullptr) DM_RETURN_IF_ERROR(before_launches_->Record(parts_.stream));
   if (replay) {
     ++replays_;
-    const Graphs& graphs = graphs_.at(KeyOf(requests));
-    const CudaGraph& graph = rows.empty()    ? graphs.block_only
-                             : padded < most ? *graphs.with_half_pass
-                                             : graphs.with_pass;
-    DM_RETURN_IF_ERROR(graph.Launch(parts_.stream));
+    DM_RETURN_IF_ERROR(graphs_.Launch(ShapeOf(requests), rows.empty() ? 0 : padded, most));
   } else {
     ++eager_runs_;
     DM_RETURN_IF_ERROR(Launches(shape, rows.empty() ? nullptr : &pass, taps));
@@ -330,9 +318,9 @@ Status Session::EnqueueAll(std::span<const BlockRequest> requests, std::span<con
   // From here on the tokens of an earlier Enqueue are overwritten.
   enqueued_.clear();
   // First: it overwrites the inputs on the device.
-  const ShapeKey key = KeyOf(requests);
-  if (plan_.paged && graphs_on_ && taps == nullptr && !graphs_.contains(key)) {
-    DM_RETURN_IF_ERROR(PrepareShape(key.first, key.second));
+  const DraftGraphs::Shape shape = ShapeOf(requests);
+  if (plan_.paged && graphs_on_ && taps == nullptr && !graphs_.Has(shape)) {
+    DM_RETURN_IF_ERROR(PrepareShape(shape.width, shape.bands));
   }
   DM_RETURN_IF_ERROR(InTurn([&] {
     return plan_.paged ? EnqueuePaged(views, requests, taps)
@@ -402,16 +390,6 @@ StatusOr<std::vector<BlockResult>> Session::ProposeAll(std::span<const BlockRequ
   return results;
 }
 
-Status Session::WarmUp(const BlockShape& shape, const ContextPass& pass) {
-  DM_RETURN_IF_ERROR(
-      inputs_.WithSlot([&](InputSlot& slot) { return inputs_.SendIdle(shape, pass.rows, slot); }));
-  DM_RETURN_IF_ERROR(Launches(shape, &pass, nullptr));
-  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(parts_.stream), "cudaStreamSynchronize"));
-  storage_->inputs().Mark();
-  storage_->inputs().MarkReached();
-  return OkStatus();
-}
-
 Status Session::PrepareShape(std::uint64_t width, std::uint64_t bands) {
   if (!graphs_on_) return OkStatus();
   if (!DM_FAULT(kSlotBufferTooSmall)) {
@@ -422,27 +400,11 @@ Status Session::PrepareShape(std::uint64_t width, std::uint64_t bands) {
 }
 
 Status Session::Capture(std::uint64_t width, std::uint64_t bands) {
-  const BlockShape shape = {.bands = bands, .width = width};
-  const ContextPass pass = {.taps = inputs_.staging(), .rows = PassRows(width, bands)};
-  const ContextPass half = {.taps = inputs_.staging(), .rows = HalfPassRows(pass.rows)};
-  // Loads kernels and chooses the library's algorithms, which a capture must not. Its tokens go where
-  // those of the last Enqueue are.
-  enqueued_.clear();
-  DM_RETURN_IF_ERROR(WarmUp(shape, pass));
-  if (half.rows > 0) DM_RETURN_IF_ERROR(WarmUp(shape, half));
-  const auto capture = [&](const ContextPass* with) {
-    return CudaGraph::Capture(parts_.stream, [&] { return Launches(shape, with, nullptr); });
-  };
-  DM_ASSIGN_OR_RETURN(CudaGraph with_pass, capture(&pass));
-  DM_ASSIGN_OR_RETURN(CudaGraph block_only, capture(nullptr));
-  std::optional<CudaGraph> with_half_pass;
-  if (half.rows > 0) {
-    DM_ASSIGN_OR_RETURN(with_half_pass, capture(&half));
-  }
-  // All or none: a propose that finds the shape may need any.
-  graphs_.insert_or_assign({width, bands}, Graphs{std::move(with_pass), std::move(block_only),
-                                                  std::move(with_half_pass)});
-  return OkStatus();
+  enqueued_.clear();  // its tokens are overwritten
+  return graphs_.Capture({width, bands}, PassRows(width, bands),
+                         [this](const BlockShape& shape, const ContextPass* pass) {
+                           return Launches(shape, pass, nullptr);
+                         });
 }
 
 SessionMemory Session::memory() const {
@@ -455,42 +417,12 @@ SessionMemory Session::memory() const {
           .workspace_pinned = workspace.host_pinned_bytes()};
 }
 
-// What a launcher would refuse only when a propose is half enqueued.
-Status CheckConfig(const DrafterConfig& config, const DraftWeights& weights,
-                   const SessionLimits& limits, bool paged) {
-  const auto most = static_cast<std::uint64_t>(PagedAttentionTraits::kMostHeadDim);
-  if (config.head_dim > most) {
-    return InvalidArgumentError(
-        fmt::format("head_dim {}: the attention kernel takes at most {}", config.head_dim, most));
-  }
-  if (weights.present().selector && config.selector_top_k != kSelectorTopK) {
-    return InvalidArgumentError(fmt::format("selector_top_k {}: the walk takes {} candidates",
-                                            config.selector_top_k, kSelectorTopK));
-  }
-  constexpr auto kMostRows = static_cast<std::uint64_t>(kMostBlocksYZ);
-  const CheckedU64 rows = paged ? CheckedU64(limits.max_batch) * limits.gamma
-                                : CheckedU64(limits.ctx_window) + limits.gamma;
-  if (!rows.ok() || rows.value() > kMostRows) {
-    return InvalidArgumentError(fmt::format(
-        "session limits: max_batch {}, gamma {}{}: a block forward takes at most {} rows",
-        limits.max_batch, limits.gamma,
-        paged ? "" : fmt::format(", ctx_window {}", limits.ctx_window), kMostRows));
-  }
-  const CheckedU64 taps = CheckedU64(limits.max_batch) * limits.max_context;
-  if (!taps.ok() || taps.value() > INT32_MAX) {
-    return InvalidArgumentError(
-        fmt::format("session limits: max_batch {} times max_context {}: at most {} context rows",
-                    limits.max_batch, limits.max_context, INT32_MAX));
-  }
-  return OkStatus();
-}
-
 StatusOr<std::unique_ptr<CudaDraftSession>> Open(const DrafterConfig& config,
                                                  std::shared_ptr<const DraftWeights> weights,
                                                  const SessionLimits& limits, Allocator& allocator,
                                                  CublasLt* library,
                                                  const CudaSessionOptions& options) {
-  DM_RETURN_IF_ERROR(CheckConfig(config, *weights, limits, options.paged));
+  DM_RETURN_IF_ERROR(CheckKernelLimits(config, *weights, limits, options.paged));
   DM_ASSIGN_OR_RETURN(RopeTable rope, SessionRope(config));
   DM_ASSIGN_OR_RETURN(const SessionPlan plan,
                       PlanSession(config, weights->present(), limits,

@@ -77,7 +77,7 @@ class Declaration {
     Add("row_best", chains_ ? sums * sizeof(std::uint64_t) : 0,
         "16 * 160 * 8: the greatest logits of 16 rows by 160 blocks, with streaming chains");
     Add("chain_counters", chains_ ? Traits::kCounters * sizeof(unsigned) : 0,
-        "(1 + 256) * 4, with streaming chains");
+        "(17 + 256) * 4, with streaming chains");
   }
 
   void Attention() {

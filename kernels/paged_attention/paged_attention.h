@@ -19,7 +19,7 @@
 // The kernel reads the records when it starts, so a replay sees new values. The launch's shape does
 // not depend on kv_len. It may begin before the kernel in front of it has ended, and waits for it
 // before it writes, or reads anything but records and tables: those must have been complete when that one
-// was launched (kernels/device/dependent_launch.cuh).
+// was launched (kernels/device/dependent_launch.cuh). With old_keys_complete it reads those keys, too.
 //
 // A band has the same bits in every run, alone and among others. Whole Hopper GPUs have kernels of their
 // own for d 64 and 128 (PagedAttentionTraits::Hopper), with bits of their own: the same in every run, and
@@ -67,6 +67,9 @@ struct PagedAttentionArgs {
   void* workspace = nullptr;  // PagedAttentionTraits::WorkspaceBytes
   std::uint64_t workspace_bytes = 0;
   bool generic = false;  // the kernels of every GPU, also where there are others
+  // Keys below q_offset, their values and positions, were complete when the kernel in front got leave to
+  // begin its work, and only then did it let this one start: they may be read before it has ended.
+  bool old_keys_complete = false;
 };
 
 // Whether the arguments can be, for others who attend by the same rules.

@@ -29,6 +29,7 @@ class TileCopier {
   }
   __device__ __forceinline__ void Run(WorkList<kPositions>& list, bool more, AttentionWork work) {
     unsigned tiles[2] = {};  // of each warpgroup
+    bool waited = false;
     for (; more; more = list.Next(work), LookAhead(more, work)) {
       const std::uint32_t* const table = TableOf(work);
       for (int base = 0; base < work.units; base += kHeld) {
@@ -42,6 +43,11 @@ class TileCopier {
           }
           const int group = (base + first) / kUnits % 2;
           const int units = min(work.units - base - first, kUnits);
+          // Keys that the kernel in front may still write
+          if (!waited && (work.first_unit + base + first + units) * kUnit > work.first_new) {
+            WaitForPrevious();
+            waited = true;
+          }
           if (group == 0) {
             Copy(work.kv_head, slots, units, group, tiles[0]++);
           } else {

@@ -57,6 +57,7 @@ struct AttentionWork {
   int begin = 0;
   int end = 0;
   int first_position = 0;  // of row 0
+  int first_new = 0;       // keys from here on may still be written when this kernel begins
 };
 
 // Gives `work` one of `shares` even parts of the keys, in whole cache blocks.
@@ -113,6 +114,7 @@ class WorkList {
     ShareKeys(SeenKeys(args_, keys, static_cast<int>(q_offset), first_row, last_row),
               work.part * static_cast<int>(cluster) + rank_, launch_.parts * cluster, work);
     work.first_position = static_cast<int>(kPositions ? q_rope_pos : q_offset);
+    work.first_new = args_.old_keys_complete ? static_cast<int>(q_offset) : 0;
     return true;
   }
   __device__ __forceinline__ int rank() const { return rank_; }

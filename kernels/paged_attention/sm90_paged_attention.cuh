@@ -118,14 +118,15 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? PagedAttentionTraits::Hopper::k
   const bool more = warp >= kFirstCopier && list.Next(first);
   TileCopier<kHeadDim, kPositions> copier(args, &map, warp - kFirstCopier, memory);
   if (warp >= kFirstCopier && warp < kFirstCopier + Hopper::kCopiers) copier.LookAhead(more, first);
-  WaitForPrevious();
   ClusterWait();
 
   if (warp < kFirstCopier) {
+    WaitForPrevious();
     AttendAll<kHeadDim, kPositions>(args, launch, memory);
   } else if (warp < kFirstCopier + Hopper::kCopiers) {
-    copier.Run(list, more, first);
+    copier.Run(list, more, first);  // waits where it must
   } else {
+    WaitForPrevious();
     constexpr int kFirstHelper = (kFirstCopier + Hopper::kCopiers) * kWarp;
     Help<kHeadDim, kPositions>(args, launch, list, more, first,
                                static_cast<int>(threadIdx.x) - kFirstHelper, memory);

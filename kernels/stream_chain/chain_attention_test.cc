@@ -30,6 +30,50 @@ class ChainAttentionTest : public AttentionPathsTest {
   }
   std::vector<unsigned> Counters() { return Read<unsigned>(counters_); }
 
+  // Keys and values of some logical indices of each band, and how they come back: heads that copy them.
+  struct Missing {
+    std::vector<BFloat16> poisoned[2];  // the pools without them
+    std::vector<StreamHeads> heads;
+    std::vector<DeviceBuffer> buffers;
+  };
+  Missing TakeOut(std::int64_t first, std::int64_t count) {
+    std::vector<std::int64_t> slots;
+    const std::vector<std::uint32_t> tables = Read<std::uint32_t>(tables_);
+    for (std::int64_t band = 0; band < bands_; ++band) {
+      for (std::int64_t m = first; m < first + count; ++m) {
+        slots.push_back(tables[band * table_ + m / 16] * std::int64_t{16} + m % 16);
+      }
+    }
+    const std::int64_t width = shape_.kv * shape_.d;
+    Missing missing;
+    missing.buffers.push_back(Upload(slots));
+    for (const DeviceBuffer* const pool : {&k_, &v_}) {
+      std::vector<BFloat16>& all = missing.poisoned[missing.heads.size()];
+      all = Read<BFloat16>(*pool);
+      std::vector<BFloat16> rows;
+      for (const std::int64_t slot : slots) {
+        const auto row = all.begin() + slot * width;
+        rows.insert(rows.end(), row, row + width);
+        std::fill_n(row, width, BFloat16{0xFFFF});
+      }
+      missing.buffers.push_back(Upload(rows));
+      missing.heads.push_back({.x = missing.buffers.back().As<BFloat16>(),
+                               .x_stride = width,
+                               .rows = std::ssize(slots),
+                               .heads = shape_.kv,
+                               .d = shape_.d,
+                               .pool = pool->As<BFloat16>(),
+                               .slots64 = missing.buffers.front().As<std::int64_t>(),
+                               .pool_slots = std::ssize(all) / width});
+    }
+    return missing;
+  }
+  void Poison(const Missing& missing) {
+    Write(k_, missing.poisoned[0]);
+    Write(v_, missing.poisoned[1]);
+    Set(out_, 0xFF);
+  }
+
   DeviceBuffer counters_;
 };
 
@@ -89,6 +133,45 @@ TEST_F(ChainAttentionTest, SeveralInAChain) {
   EXPECT_EQ(Counters(), std::vector<unsigned>(StreamChainTraits::kCounters));
 }
 
+// What flows in early would be poison: behind a long step, ...
+TEST_F(ChainAttentionTest, WaitsForLateKeys) {
+  constexpr std::int64_t kLate = 8, kLong = 65536;
+  Prepare({.rows = 16, .heads = 32, .kv = 8, .d = 128}, {2064});
+  const std::vector<BFloat16> expected = Run(Args({}));
+  const Missing late = TakeOut(2064 - 16 - kLate, kLate);
+  const DeviceBuffer weight = Bytes(kLong * 1024 * sizeof(BFloat16)),
+                     y = Bytes(kLong * sizeof(BFloat16)), x = Bytes(1024 * sizeof(BFloat16));
+  StreamLinear slow = {.x = x.As<BFloat16>(), .rows = 1, .k = 1024};
+  slow.parts[0] = {.weight = weight.As<BFloat16>(), .y = y.As<BFloat16>(), .n = kLong};
+  for (int run = 0; run < 20; ++run) {
+    Poison(late);
+    StreamChain chain;
+    chain.Add(slow);
+    chain.Add(late.heads);
+    chain.Add(Args({}), kLate);
+    ASSERT_THAT(LaunchChain(chain), IsOk());
+    ASSERT_EQ(Read<BFloat16>(out_), expected) << "run " << run;
+  }
+}
+
+// ... and behind the kernel that writes the blocks' own rows, while older keys flow in already.
+TEST_F(ChainAttentionTest, AKernelOfItsOwnWaitsForNewKeys) {
+  Prepare({.rows = 16, .heads = 32, .kv = 8, .d = 128}, std::vector<std::int64_t>(8, 2064));
+  for (const AttentionMask& mask : kAttentionMasks) {
+    PagedAttentionArgs args = Args(mask);
+    ASSERT_THAT(LaunchPagedAttention(args, stream()), IsOk());
+    const std::vector<BFloat16> expected = Read<BFloat16>(out_);
+    const Missing rows = TakeOut(2064 - 16, 16);
+    args.old_keys_complete = true;
+    for (int run = 0; run < 10; ++run) {
+      Poison(rows);
+      ASSERT_THAT(LaunchHeads(rows.heads, stream()), IsOk());
+      ASSERT_THAT(LaunchPagedAttention(args, stream()), IsOk());
+      ASSERT_EQ(Read<BFloat16>(out_), expected) << mask << " run " << run;
+    }
+  }
+}
+
 TEST_F(ChainAttentionTest, IsChecked) {
   Prepare({.rows = 16, .heads = 8, .kv = 2, .d = 128}, {40});
   const auto refused = [&](auto change, const char* reason) {
@@ -106,6 +189,10 @@ TEST_F(ChainAttentionTest, IsChecked) {
   refused([](auto& args) { args.q += 1; }, "aligned to 16 bytes");
   refused([](auto& args) { args.workspace_bytes = 16; }, "workspace");
   StreamChain chain;
+  chain.Add(Args({}), -1);
+  EXPECT_THAT(LaunchChain(chain),
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("late_keys")));
+  chain = {};
   for (int i = 0; i <= StreamChainTraits::kMostAttentions; ++i) chain.Add(Args({}));
   EXPECT_THAT(LaunchChain(chain), StatusIs(StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("expected attentions in [1, 3]")));

@@ -32,7 +32,6 @@ struct ChainWork : AttentionWork {
   int item = 0;
   int split = 0;
   int first_row = 0;  // of the item's queries, in the band
-  int first_new = 0;  // keys from here on are written by the draft that reads them
 };
 
 // Without the keys, and without reading memory.
@@ -63,7 +62,7 @@ __device__ __forceinline__ ChainWork WorkOf(const ChainAttention& a, int index) 
   ShareKeys(SeenKeys(a.args, keys, static_cast<int>(q_offset), work.first_row, last_row),
             work.split, static_cast<unsigned>(a.splits), work);
   work.first_position = static_cast<int>(position);
-  work.first_new = static_cast<int>(q_offset);
+  work.first_new = static_cast<int>(q_offset) - a.late_keys;
   return work;
 }
 
@@ -81,7 +80,7 @@ __device__ void StreamKeys(const ChainAttention& a, const void* map, int step,
                            const ChainMemory<kRows>& m, RingWriter<kRows>& writer) {
   const auto columns = static_cast<int>(a.args.d) / 64;
   const unsigned unit_bytes = static_cast<unsigned>(columns) * ChainUnit<64>::kBytes;
-  writer.CopiesOf(2 * unit_bytes);
+  writer.StagesOf(2 * unit_bytes);
   bool waited = false;
   for (int index = static_cast<int>(blockIdx.x); index < a.works;
        index += static_cast<int>(gridDim.x)) {
@@ -101,7 +100,7 @@ __device__ void StreamKeys(const ChainAttention& a, const void* map, int step,
         waited = true;
       }
       std::uint64_t* full = nullptr;
-      unsigned char* const stage = m.Weights(writer.Reserve(unit_bytes * units, &full));
+      unsigned char* const stage = writer.Reserve(unit_bytes * units, &full);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         if (i == units) break;
@@ -138,14 +137,13 @@ class ChainAttender {
  public:
   using Traits = StreamChainTraits;
   using Attention = PagedAttentionTraits;
-  using Stages = RingPlace<Traits::kStages>;
 
   __device__ ChainAttender(const ChainAttention& a, const ChainMemory<kRows>& m, unsigned* counters)
       : a_(a), m_(m), counters_(counters) {}
 
   // `first`: this block's first work, looked up before the queries were there. `turn`: items so far in this
   // kernel; `steps_before`: attention steps.
-  __device__ void Run(const ChainWork& first, Stages& stage, unsigned& turn,
+  __device__ void Run(const ChainWork& first, StagePlace& stage, unsigned& turn,
                       unsigned steps_before) {
     for (int index = static_cast<int>(blockIdx.x); index < a_.works;
          index += static_cast<int>(gridDim.x), ++turn) {
@@ -157,8 +155,8 @@ class ChainAttender {
       const int own = static_cast<int>(threadIdx.x) / Attention::Hopper::kGroupThreads;
       if (own == 1 && stages > 0) Pass(stage);
       for (int i = own; i < stages; i += 2) {
-        WaitFor(&m_.b.full[stage.at], stage.parity);
-        Attend(work, i, m_.Weights(stage.at), queries);
+        WaitFor(&m_.b.full[stage.slot()], stage.parity());
+        Attend(work, i, m_.ring + stage.Begin(kStageBytes), queries);
         Release(stage);
         if (i + 1 < stages) Pass(stage);
       }
@@ -182,17 +180,17 @@ class ChainAttender {
   static constexpr int kQueryHalfBytes = Attention::kQueries * 128;
   static constexpr int kPitch = Attention::Hopper::kPitch<kHeadDim>;
   static constexpr int kOwnBytes = Attention::kQueries * kPitch * 4;
-  static_assert(Unit::kBytes * 2 <= Traits::kStageBytes);
+  static constexpr unsigned kStageBytes = 2 * Unit::kBytes;
   static_assert(2 * kQueryHalfBytes + kOwnBytes + 2 * Attention::kQueries * 8 <=
                 Traits::kAllRowBytes);
 
-  __device__ __forceinline__ void Release(Stages& stage) const {
-    if (threadIdx.x % kWarp == 0) Arrive(&m_.b.empty[stage.at]);
-    stage.Advance();
+  __device__ __forceinline__ void Release(StagePlace& stage) const {
+    if (threadIdx.x % kWarp == 0) Arrive(&m_.b.empty[stage.slot()]);
+    stage.Advance(kStageBytes);
   }
   // A stage of the other warpgroup's.
-  __device__ __forceinline__ void Pass(Stages& stage) const {
-    WaitFor(&m_.b.full[stage.at], stage.parity);
+  __device__ __forceinline__ void Pass(StagePlace& stage) const {
+    WaitFor(&m_.b.full[stage.slot()], stage.parity());
     Release(stage);
   }
 

@@ -19,32 +19,45 @@ class RingWriter {
 
   __device__ explicit RingWriter(const ChainMemory<kRows>& m) : m_(m) {}
 
-  // Before copies of at most `bytes` each: how many may be on the way. A longer queue would not make the
-  // memory faster, but hold up everything else that passes through it.
-  __device__ void CopiesOf(unsigned bytes) {
+  // Before stages of `bytes` each: how many may be on the way. A longer queue would not make the memory
+  // faster, but hold up everything else that passes through it.
+  __device__ void StagesOf(unsigned bytes) {
+    bytes_ = bytes;
     most_ = min((Traits::kBytesOnTheWay - 1) / static_cast<int>(bytes), Traits::kStages - 1);
   }
   // Waits for room, and for all but the last few copies to have come. Gives the stage; its barrier expects
-  // `bytes`.
-  __device__ int Reserve(unsigned bytes, std::uint64_t** full) {
-    for (; on_the_way_ > most_; --on_the_way_) {
-      WaitFor(&m_.b.full[behind_.at], behind_.parity);
-      behind_.Advance();
+  // `copied` bytes.
+  __device__ unsigned char* Reserve(unsigned copied, std::uint64_t** full) {
+    for (; place_.count() - come_ > most_; ++come_) WaitForStage(m_.b.full, come_);
+    unsigned char* const stage = m_.ring + place_.Begin(bytes_);
+    begin_ += place_.Gap(bytes_);
+    const unsigned end = begin_ + bytes_;
+    // Those whose place it takes must be used, and the one whose barriers.
+    while (used_ < place_.count() &&
+           (end - m_.begins[used_ % Traits::kStages] > Traits::kRingBytes ||
+            place_.count() - used_ == Traits::kStages)) {
+      WaitForStage(m_.b.empty, used_++);
     }
-    ++on_the_way_;
-    const int stage = place_.at;
-    *full = &m_.b.full[stage];
-    WaitFor(&m_.b.empty[stage], place_.parity ^ 1u);
-    ArriveExpecting(*full, bytes);
-    place_.Advance();
+    m_.begins[place_.slot()] = begin_;
+    begin_ = end;
+    *full = &m_.b.full[place_.slot()];
+    ArriveExpecting(*full, copied);
+    place_.Advance(bytes_);
     return stage;
   }
 
  private:
+  __device__ __forceinline__ static void WaitForStage(std::uint64_t* barriers, unsigned stage) {
+    WaitFor(&barriers[stage % Traits::kStages], stage / Traits::kStages & 1u);
+  }
+
   const ChainMemory<kRows>& m_;
-  RingPlace<Traits::kStages> place_, behind_;
-  int on_the_way_ = 0;  // copies
-  int most_ = 0;
+  StagePlace place_;
+  unsigned bytes_ = 0;  // of a stage
+  unsigned begin_ = 0;  // bytes of the ring up to the next stage, in all its turns
+  unsigned come_ = 0;   // stages that have come, at least
+  unsigned used_ = 0;   // stages that are used, at least
+  unsigned most_ = 0;
 };
 
 // One thread: the weights of a step. They wait for nobody but for room.
@@ -54,22 +67,22 @@ __device__ void StreamWeights(const StreamStep& step, const StreamMaps& maps,
   using Traits = StreamChainTraits;
   const StreamShare<kRows> share(step);
   const auto bytes = static_cast<unsigned>(StageRows(step) * Traits::kStageBlocks * 128);
-  writer.CopiesOf(bytes);
+  writer.StagesOf(bytes);
   for (int t = 0; t < share.tiles; ++t) {
     const StreamTile tile = TileOf(step, share.first_tile + t);
     const CUtensorMap* const map = &maps.parts[tile.part];
     for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
       std::uint64_t* full = nullptr;
-      unsigned char* const stage = m.Weights(writer.Reserve(bytes, &full));
+      unsigned char* const stage = writer.Reserve(bytes, &full);
       CopyTensor(stage, map, tile.row, tile.group, share.begin + block, full);
     }
   }
 }
 
-// One thread: waits for all blocks to have done the steps before, and tells the others.
+// One thread: waits for all blocks to have done the steps that this one needs, and tells the others.
 template <int kRows>
-__device__ void WaitForSteps(const unsigned* counter, int s, const ChainMemory<kRows>& m) {
-  if (s > 0) WaitForCount(counter, static_cast<unsigned>(s) * gridDim.x);
+__device__ void WaitForSteps(const unsigned* counters, int s, const ChainMemory<kRows>& m) {
+  if (const int after = m.steps[s].after; after >= 0) WaitForCount(counters + after, gridDim.x);
   FenceGlobal();
   Arrive(&m.b.go[s]);
 }
@@ -155,7 +168,7 @@ class RowPreparer {
   }
 
   // Zero behind the last block, where rows are zero, too, or not used.
-  __device__ void LoadWeights(const StreamLinear& a, const StreamShare<kRows>& share, int arrival,
+  __device__ void LoadWeights(const StreamWork& a, const StreamShare<kRows>& share, int arrival,
                               Weights& weights) const {
     const BFloat16* const from = a.norm_weight;
 #pragma unroll
@@ -167,13 +180,13 @@ class RowPreparer {
 
   // Four threads have a part of all rows, four rows each: everybody reads the same few lines at the same
   // time, so each of them is asked for once by a block.
-  __device__ void Scale(const StreamLinear& a) {
+  __device__ void Scale(const StreamWork& a) {
     constexpr int kQuads = static_cast<int>(Traits::kMostRows) / 4;
     constexpr int kStep = Traits::kPreparers / kQuads;  // parts
     constexpr int kAtOnce = 5;
     const int lane = thread_ % kWarp;
     const auto* const from = reinterpret_cast<const float4*>(a.norm_sums) + thread_ % kQuads;
-    const auto count = static_cast<int>(a.norm_parts);
+    const int count = a.norm_parts;
     float sums[4] = {};
     for (int first = thread_ / kQuads; first < count; first += kAtOnce * kStep) {
       float4 parts[kAtOnce];
@@ -226,7 +239,7 @@ class RowPreparer {
       *place = make_uint4(RoundPair(x[0], x[1]), RoundPair(x[2], x[3]), RoundPair(x[4], x[5]),
                           RoundPair(x[6], x[7]));
     }
-    const StreamLinear& a = step.linear;
+    const StreamWork& a = step.linear;
     if (a.normed == nullptr || blockIdx.x >= static_cast<unsigned>(step.split) || Row() >= a.rows ||
         arrival >= share.groups) {
       return;
@@ -235,7 +248,7 @@ class RowPreparer {
     for (int i = 0; i < kOwn; ++i) {
       const int column = ColumnOf(share, arrival, i);
       if (column < 0) continue;
-      *reinterpret_cast<uint4*>(a.normed + Row() * a.k + column) =
+      *reinterpret_cast<uint4*>(a.normed + std::int64_t{Row()} * a.k + column) =
           *reinterpret_cast<uint4*>(at + i * kRows * 128);
     }
   }

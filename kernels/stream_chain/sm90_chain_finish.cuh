@@ -33,7 +33,7 @@ class TileFinisher {
 
   // Before the products of a tile, so that it is there behind them.
   __device__ void LoadResidual(const StreamStep& step, int tile) {
-    const StreamLinear& a = step.linear;
+    const StreamWork& a = step.linear;
     const int thread = static_cast<int>(threadIdx.x);
     const int row = FirstRow(step) + thread / kPieces;
     if (a.epilogue != StreamEpilogue::kResidual || thread >= kRows / step.split * kPieces ||
@@ -62,7 +62,7 @@ class TileFinisher {
   // The sums of squares of what this block stored in a step, and the greatest; zero for rows that it did not
   // finish.
   __device__ void EndStep(const StreamStep& step) {
-    const StreamLinear& a = step.linear;
+    const StreamWork& a = step.linear;
     const int place = static_cast<int>(threadIdx.x) / kPieces;
     const int row = (FirstRow(step) + place) % kRows;
     if (a.row_sums != nullptr && threadIdx.x % kPieces == 0 && place < kRows && row < a.rows) {
@@ -187,7 +187,7 @@ class TileFinisher {
                              int piece) const {
     const int count = CountOf(step, at, piece);
     if (count <= 0) return;
-    const StreamPart& part = step.linear.parts[0];
+    const StreamOutputs& part = step.linear.parts[0];
     float gate[kChunk], up[kChunk];
     Add(step, row, piece + (step.up_first ? step.height : 0), gate);
     Add(step, row, piece + (step.up_first ? 0 : step.height), up);
@@ -214,12 +214,12 @@ class TileFinisher {
 
   // Gives the sum of squares of what it stored.
   __device__ float FinishPlain(const StreamStep& step, const StreamTile& at, int row, int piece) {
-    const StreamLinear& a = step.linear;
-    const StreamPart& part = a.parts[at.part];
+    const StreamWork& a = step.linear;
+    const StreamOutputs& part = a.parts[at.part];
     const int count = CountOf(step, at, piece);
     if (count <= 0) return 0;
     const std::int64_t output = at.group * part.n + at.row + piece;
-    const std::int64_t place = row * part.groups * part.n + output;
+    const std::int64_t place = std::int64_t{row} * part.groups * part.n + output;
     float z[kChunk];
     Add(step, row, piece, z);
     if (part.bias != nullptr) {

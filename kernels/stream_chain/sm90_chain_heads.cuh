@@ -186,7 +186,6 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
   constexpr int kWarps = StreamChainTraits::kConsumers / kWarp;
   __shared__ float2 turns[kMostDim / 2];
   __shared__ float values[kWarps][kMostDim];
-  LaunchDependents();
   const StreamHeads& a = args.heads[blockIdx.y];
   const std::int64_t row = blockIdx.x;
   const auto first = static_cast<int>(blockIdx.z) * kWarps;
@@ -194,6 +193,8 @@ __global__ void __launch_bounds__(StreamChainTraits::kConsumers)
   float weight[kMostDim / kWarp] = {};
   if (a.norm_weight != nullptr) LoadHeadWeight(a, weight);
   WaitForPrevious();
+  // Not before: attention behind this kernel reads what was complete when that one was (old_keys_complete).
+  LaunchDependents();
   const std::int64_t slot = SlotOfRow(a, row);
   const std::int32_t position = a.positions != nullptr ? __ldcg(a.positions + row) : 0;
   if (a.frequency != nullptr) {

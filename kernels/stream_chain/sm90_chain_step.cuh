@@ -35,12 +35,36 @@ struct StreamCut {
   int first_half = 0;  // blocks of 64 columns of a unit's first block
   int all = 0;         // blocks of 64 columns
 };
+// What the device needs of a StreamLinear beside the tensor maps: shared memory is short.
+struct StreamOutputs {
+  const BFloat16* bias = nullptr;
+  BFloat16* y = nullptr;
+  std::int64_t n = 0;
+  int groups = 1;
+};
+struct StreamWork {
+  int rows = 0;
+  int k = 0;
+  StreamOutputs parts[StreamChainTraits::kMostParts] = {};
+  const BFloat16* norm_weight = nullptr;
+  const float* norm_sums = nullptr;
+  int norm_parts = 0;
+  float epsilon = 0;
+  BFloat16* normed = nullptr;
+  float* row_sums = nullptr;
+  std::uint64_t* row_best = nullptr;
+  BFloat16* residual = nullptr;
+  StreamEpilogue epilogue = StreamEpilogue::kStore;
+  float multiplier = 1;
+  float softcap = 0;
+};
 struct alignas(16) StreamStep : StreamCut {
-  StreamLinear linear;
+  StreamWork linear;
   bool up_first = false;  // of a pair's two matrices in a stage
   int first_heads = 0;    // of a heads step
   int last_heads = 0;
   int attention = -1;  // which one, of an attention step
+  int after = -1;  // the step that all blocks must have done, and with it those before; -1: none
 };
 struct alignas(16) ChainAttention {
   PagedAttentionArgs args;
@@ -49,6 +73,7 @@ struct alignas(16) ChainAttention {
   int tiles = 1;              // of the rows of a band
   int tile_rows = 1;          // their rows: with the heads of a group, at most 64 queries
   int works = 0;              // splits of all items
+  int late_keys = 0;          // in front of a band's block, which steps of the chain may write
   bool values_first = false;  // in a unit
 };
 struct StreamMaps {
@@ -63,8 +88,9 @@ struct StreamChainArgs {
   StreamHeads heads[StreamChainTraits::kMostHeadSteps];
   ChainAttention attentions[StreamChainTraits::kMostAttentions];
   int count = 0;
-  int items = 0;  // of attention; counters of them are in use behind the first one
-  unsigned* counter = nullptr;
+  int items = 0;  // of attention
+  // Of blocks that have done a step, for each of kMostSteps; behind them, of splits of an item.
+  unsigned* counters = nullptr;
 };
 
 // Where a tile lies.
@@ -132,6 +158,35 @@ struct RingPlace {
   }
 };
 
+// Where the ring of weights stands: stages as long as their copies, one behind the other, each whole. Everyone
+// who uses it counts for himself.
+class StagePlace {
+ public:
+  using Traits = StreamChainTraits;
+
+  __device__ __forceinline__ int slot() const { return static_cast<int>(count_ % Traits::kStages); }
+  __device__ __forceinline__ unsigned parity() const { return count_ / Traits::kStages & 1u; }
+  // How many stages came before.
+  __device__ __forceinline__ unsigned count() const { return count_; }
+  // Where in the ring the next stage begins, if it is so long; ...
+  __device__ __forceinline__ unsigned Begin(unsigned bytes) const {
+    return at_ + bytes > Traits::kRingBytes ? 0 : at_;
+  }
+  // ... and how many bytes it leaves behind the one before.
+  __device__ __forceinline__ unsigned Gap(unsigned bytes) const {
+    return at_ + bytes > Traits::kRingBytes ? Traits::kRingBytes - at_ : 0;
+  }
+  __device__ __forceinline__ void Advance(unsigned bytes) {
+    at_ = Begin(bytes) + bytes;
+    ++count_;
+  }
+
+ private:
+  static_assert((Traits::kStages & (Traits::kStages - 1)) == 0);
+  unsigned count_ = 0;
+  unsigned at_ = 0;
+};
+
 // Shared memory of a block.
 template <int kRows>
 struct ChainMemory {
@@ -153,7 +208,10 @@ struct ChainMemory {
   // Behind the ring, rows and sums.
   struct Rest {
     Barriers barriers;
-    float squares[Traits::kPreparers / 32 * Traits::kMostRows];
+    alignas(16) float squares[Traits::kPreparers / 32 * Traits::kMostRows];
+    // Of the last stages, by the thread that fills the ring: bytes of the ring up to their beginning, in all
+    // its turns.
+    unsigned begins[Traits::kStages];
     // The steps' own copy here: those of the arguments are read through a cache of constants, which every
     // role of the block would fill with its own part.
     StreamStep steps[Traits::kMostSteps];
@@ -169,9 +227,9 @@ struct ChainMemory {
   float* sums;
   float* sent;
   float* squares;  // of the rows, by the preparers' warps
+  unsigned* begins;
   Barriers& b;
 
-  __device__ unsigned char* Weights(int stage) const { return ring + stage * Traits::kStageBytes; }
   __device__ unsigned char* Group(int slot) const {
     return rows + slot * Traits::kGroupBytes<kRows>;
   }

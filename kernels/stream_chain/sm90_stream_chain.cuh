@@ -81,24 +81,26 @@ class ChainConsumer {
     }
     WaitFor(&m_.b.go[s], 0);
     if (attention.args.d == 64) {
-      ChainAttender<kRows, 64>(attention, m_, a_.counter + 1).Run(first, stage_, turn_, attended_);
+      ChainAttender<kRows, 64>(attention, m_, a_.counters + Traits::kMostSteps)
+          .Run(first, stage_, turn_, attended_);
     } else {
-      ChainAttender<kRows, 128>(attention, m_, a_.counter + 1).Run(first, stage_, turn_, attended_);
+      ChainAttender<kRows, 128>(attention, m_, a_.counters + Traits::kMostSteps)
+          .Run(first, stage_, turn_, attended_);
     }
     ++attended_;
   }
 
-  // Tells all blocks; the last one to say so sets the counters back.
+  // Tells all blocks; the last one to say so sets the counters back. Of who waits, the copy engine's threads
+  // make what this releases known to that engine (WaitForSteps): a fence here would do it twice.
   __device__ void Done(int s) {
     if (a_.count == 1 && a_.items == 0) return;
-    FenceGlobal();
     if (s + 1 < a_.count) {
-      CountUp(a_.counter);
+      CountUp(a_.counters + s);
       return;
     }
-    const unsigned all = static_cast<unsigned>(a_.count) * gridDim.x;
-    if (atomicAdd(a_.counter, 1u) + 1 == all) {
-      for (int i = 0; i <= a_.items; ++i) atomicExch(a_.counter + i, 0u);
+    if (atomicAdd(a_.counters + s, 1u) + 1 == gridDim.x) {
+      for (int i = 0; i <= s; ++i) atomicExch(a_.counters + i, 0u);
+      for (int i = 0; i < a_.items; ++i) atomicExch(a_.counters + Traits::kMostSteps + i, 0u);
     }
   }
 
@@ -124,7 +126,8 @@ class ChainConsumer {
     const int warpgroup = static_cast<int>(threadIdx.x) / 128;
     const bool leader = threadIdx.x % kWarp == 0;
     const int block_bytes = StageRows(step) * 128;
-    const std::uint32_t weights_base = SharedAddress(m_.Weights(0)) + warpgroup * block_bytes;
+    const unsigned stage_bytes = Traits::kStageBlocks * block_bytes;
+    const std::uint32_t weights_base = SharedAddress(m_.ring) + warpgroup * block_bytes;
     const std::uint32_t rows_base =
         SharedAddress(m_.Group(0)) + warpgroup * Traits::kRowBytes<kRows>;
     RingPlace<ChainMemory<kRows>::kGroups> group = group_;
@@ -142,9 +145,8 @@ class ChainConsumer {
     for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
       const int of_group = block % Traits::kGroupBlocks;
       if (first && of_group == 0) WaitFor(&m_.b.ready[group.at], group.parity);
-      WaitFor(&m_.b.full[stage_.at], stage_.parity);
-      const std::uint64_t weights =
-          Describe(weights_base + stage_.at * Traits::kStageBytes, kPattern);
+      WaitFor(&m_.b.full[stage_.slot()], stage_.parity());
+      const std::uint64_t weights = Describe(weights_base + stage_.Begin(stage_bytes), kPattern);
       const std::uint64_t rows = Describe(
           rows_base + group.at * Traits::kGroupBytes<kRows> + of_group * Traits::kRowBytes<kRows>,
           kPattern);
@@ -158,9 +160,9 @@ class ChainConsumer {
       WarpgroupCommit();
       WarpgroupWait<1>();
       release();
-      used_stage = stage_.at;
+      used_stage = stage_.slot();
       used_group = -1;
-      stage_.Advance();
+      stage_.Advance(stage_bytes);
       if (of_group + Traits::kStageBlocks == Traits::kGroupBlocks ||
           block + Traits::kStageBlocks >= share.blocks) {
         if (last) used_group = group.at;
@@ -176,7 +178,7 @@ class ChainConsumer {
   const StreamChainArgs& a_;
   const ChainMemory<kRows>& m_;
   TileFinisher<kRows> finisher_;
-  RingPlace<Traits::kStages> stage_;
+  StagePlace stage_;
   RingPlace<ChainMemory<kRows>::kGroups> group_;
   unsigned turn_ = 0;      // items of attention so far
   unsigned attended_ = 0;  // attention steps so far
@@ -206,7 +208,7 @@ __device__ void StartSteps(const StreamChainArgs& a, const ChainMemory<kRows>& m
   unsigned turn = 0;
   for (int s = 0; s < a.count; ++s) {
     const StreamStep& step = m.steps[s];
-    WaitForSteps(a.counter, s, m);
+    WaitForSteps(a.counters, s, m);
     if (step.attention >= 0) {
       StreamQueries(m.attentions[step.attention], &a.maps[s].rows, m, turn);
     } else if (step.tiles > 0) {
@@ -224,7 +226,7 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? StreamChainTraits::kThreads : k
   using Memory = ChainMemory<kRows>;
   // The swizzle's pattern repeats every 1024 bytes.
   extern __shared__ __align__(1024) unsigned char chain_memory[];
-  unsigned char* const rows = chain_memory + Traits::kStages * Traits::kStageBytes;
+  unsigned char* const rows = chain_memory + Traits::kRingBytes;
   auto* const sums = reinterpret_cast<float*>(rows + Traits::kAllRowBytes);
   auto& rest = *reinterpret_cast<typename Memory::Rest*>(chain_memory + Traits::kBufferBytes);
   typename Memory::Barriers& barriers = rest.barriers;
@@ -235,6 +237,7 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? StreamChainTraits::kThreads : k
                          .sums = sums,
                          .sent = sums + Traits::kSumBytes / 4,
                          .squares = rest.squares,
+                         .begins = rest.begins,
                          .b = rest.barriers};
   static_assert(Traits::kSumBytes >= Traits::kConsumers / kWarp * Traits::kMostHeadDim * 4);
   constexpr int kConsumerWarps = Traits::kConsumers / kWarp;

@@ -6,6 +6,7 @@
 #include "kernels/device/dependent_launch.cuh"
 #include "kernels/device/tensor_map.h"
 #include "kernels/paged_attention/paged_attention_traits.h"
+#include "kernels/stream_chain/chain_checks.h"
 #include "kernels/stream_chain/sm90_stream_chain.cuh"
 #include "kernels/stream_chain/stream_chain.h"
 #include "kernels/stream_chain/stream_chain_traits.h"
@@ -15,8 +16,6 @@ namespace draftmark::kernels {
 namespace {
 
 using Traits = StreamChainTraits;
-
-bool IsPair(const StreamLinear& step) { return step.epilogue == StreamEpilogue::kSwiGlu; }
 
 // Clusters of the kernel that fit on the current device at once; 0 if it is no sm_90, or cannot be told.
 int ClustersThatFit() {
@@ -69,16 +68,17 @@ std::int64_t BlocksOfDevice() {
 // Outputs of the fullest unit.
 std::int64_t OutputsOf(const StreamCut& cut) { return std::int64_t{cut.of_unit} * cut.height; }
 
-// Tiles of the height that gives the fullest unit least to do, of about the same one with large copies.
+// Tiles of the height that gives the fullest unit least to do, of about the same one with large copies. Very low
+// ones only where that brings more units to work: their copies are small.
 // A multiple of 8: that is a whole pattern of the copies' swizzle, and 16 bytes of a stored row.
 void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
-  const int parts = IsPair(step) ? 1 : step.part_count;  // both of a pair are cut the same
-  const int most = IsPair(step) ? Traits::kTile / 2 : Traits::kTile;
+  const int parts = IsPairStep(step) ? 1 : step.part_count;  // both of a pair are cut the same
+  const int most = IsPairStep(step) ? Traits::kTile / 2 : Traits::kTile;
   const auto cost = [&](const StreamCut& cut) {
-    const int rows = cut.height * (IsPair(step) ? 2 : 1);
+    const int rows = cut.height * (IsPairStep(step) ? 2 : 1);
     return static_cast<double>(OutputsOf(cut)) * (1.1 - 0.1 * rows / Traits::kTile);
   };
-  for (int height = most; height >= most / 2; height -= kChunk) {
+  for (int height = most; height >= kChunk; height -= kChunk) {
     StreamCut cut = best;
     cut.height = height;
     cut.tiles = 0;
@@ -88,6 +88,7 @@ void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
       cut.tiles += cut.tiles_of[i];
     }
     cut.of_unit = static_cast<int>(CeilDiv(cut.tiles, std::max<std::int64_t>(units, 1)));
+    if (height < most / 2 && cut.of_unit > 1) break;
     if (best.height == 0 || cost(cut) < cost(best)) best = cut;
   }
 }
@@ -98,7 +99,7 @@ std::int64_t CostOf(const StreamLinear& step, const StreamCut& cut) {
   const std::int64_t columns = std::int64_t{cut.first_half} * Traits::kBlock;
   const std::int64_t row_bytes = Traits::kMostRows * columns * 2;
   const bool stays = row_bytes <= Traits::kAllRowBytes;
-  return OutputsOf(cut) * (IsPair(step) ? 2 : 1) * columns * 2 +
+  return OutputsOf(cut) * (IsPairStep(step) ? 2 : 1) * columns * 2 +
          row_bytes * (stays ? 1 : cut.of_unit) + std::int64_t{cut.of_unit} * 1024 * cut.split;
 }
 
@@ -116,88 +117,6 @@ StreamCut CutOf(const StreamLinear& step, std::int64_t blocks) {
   return best;
 }
 
-// The first rule that does not hold, or OK.
-Status Check(const StreamLinear& step) {
-  const bool pair = IsPair(step);
-  const bool residual = step.epilogue == StreamEpilogue::kResidual;
-  ArgumentCheck check("stream_chain");
-  check.Size("rows", step.rows, 1, Traits::kMostRows)
-      .Size("k", step.k, Traits::kBlock, INT32_MAX / 2)
-      .Rule(step.k % Traits::kBlock == 0, "k is a multiple of 64")
-      .Size("part_count", step.part_count, 1, Traits::kMostParts);
-  // There are no more parts than that to look at.
-  if (!check.status().ok()) return check.status();
-  for (int i = 0; i < step.part_count; ++i) {
-    check.Size("n", step.parts[i].n, 1, INT32_MAX / 2)
-        .Size("groups", step.parts[i].groups, 1, INT32_MAX / 2)
-        .Size("group_step", step.parts[i].group_step, 0);
-  }
-  if (!check.status().ok()) return check.status();
-  check.Pointer("x", step.x)
-      .Rule(step.softcap >= 0, "softcap is not negative")
-      .Rule(step.norm_weight == nullptr || (step.norm_sums != nullptr && step.norm_parts > 0),
-            "a norm has sums of squares")
-      .Rule(step.row_sums == nullptr || (step.part_count == 1 && !pair), "row_sums are of one part")
-      .Rule(step.row_sums == nullptr || step.row_sums != step.norm_sums,
-            "row_sums are not the norm's own")
-      .Rule(step.row_best == nullptr ||
-                (step.part_count == 1 && step.epilogue == StreamEpilogue::kStore),
-            "row_best is of one part that is stored")
-      .Rule(CanVectorise({step.norm_sums}, {}), "a norm's sums are aligned to 16 bytes")
-      .Rule(step.normed != step.x, "normed rows go elsewhere")
-      .Rule(step.normed == nullptr || step.norm_weight != nullptr, "normed rows have a norm")
-      .Rule(step.epsilon >= 0, "epsilon is not negative")
-      .Rule(!residual || step.residual != step.x, "a residual is not x")
-      .Rule(!pair || (step.part_count == 2 && step.parts[0].n == step.parts[1].n),
-            "a pair has two parts of the same n")
-      .Rule(!pair || step.parts[0].weight != step.parts[1].weight, "a pair has two matrices")
-      .Rule(!residual || (step.part_count == 1 && step.residual != nullptr),
-            "a residual has one part")
-      .Rule(CanVectorise({step.x, step.norm_weight, step.normed}, {}),
-            "rows are aligned to 16 bytes");
-  for (int i = 0; i < step.part_count; ++i) {
-    const StreamPart& part = step.parts[i];
-    check.Pointer("weight", part.weight)
-        .Rule(residual || (pair && i > 0) || part.y != nullptr, "y is not null")
-        .Rule(part.y == nullptr || part.y != step.x, "y is not x")
-        .Rule(!pair || part.bias == nullptr, "a pair has no bias")
-        .Rule(part.outputs() <= INT32_MAX / 2, "outputs of all groups fit")
-        .Rule(part.groups == 1 || (!pair && !residual && step.row_best == nullptr),
-              "groups are stored")
-        .Rule(part.group_step % kChunk == 0, "groups are aligned to 16 bytes")
-        .Rule(CanVectorise({part.weight}, {}), "weights are aligned to 16 bytes");
-  }
-  return check.status();
-}
-
-Status CheckHeads(const StreamHeads& heads) {
-  ArgumentCheck check("stream_chain, heads");
-  check.Size("rows", heads.rows)
-      .Size("heads", heads.heads)
-      .Size("d", heads.d, 1, Traits::kMostHeadDim)
-      .Rule(heads.frequency == nullptr || (heads.rotary >= 0 && heads.rotary <= heads.d &&
-                                           heads.partner >= 0 && heads.partner <= heads.d),
-            "pairs lie in the head");
-  // Products of sizes and their sums fit from here on.
-  if (!check.status().ok()) return check.status();
-  return check.Size("x_stride", heads.x_stride, heads.heads * heads.d)
-      .Pointer("x", heads.x)
-      .Rule(heads.frequency == nullptr || heads.positions != nullptr, "RoPE has positions")
-      .Rule(heads.frequency == nullptr || heads.rotary / 2 + heads.partner <= heads.d,
-            "pairs lie in the head")
-      .Rule(heads.pool == nullptr || (heads.slots64 == nullptr) != (heads.slots32 == nullptr),
-            "a pool has slots of one width")
-      .Rule(heads.slot_positions == nullptr || heads.positions != nullptr,
-            "slot positions have positions")
-      .Rule(heads.y != nullptr || heads.pool != nullptr, "heads go somewhere")
-      .Rule(heads.y == nullptr || heads.y_stride >= heads.heads * heads.d, "y_stride holds a row")
-      .Rule(heads.y != heads.x || heads.y_stride == heads.x_stride, "y in place has x's stride")
-      .Rule(heads.rotary >= 0 && heads.rotary % 2 == 0, "rotary is even")
-      .Rule(heads.frequency == nullptr || heads.partner >= heads.rotary / 2, "pairs do not overlap")
-      .Rule(heads.pool == nullptr || heads.pool_slots > 0, "a pool has slots")
-      .status();
-}
-
 // Both matrices in one map, as far from each other as their addresses: one copy brings both. The lower
 // one comes first.
 Status MakePairMap(const StreamLinear& linear, const StreamCut& cut, StreamStep& step,
@@ -213,13 +132,36 @@ Status MakePairMap(const StreamLinear& linear, const StreamCut& cut, StreamStep&
                        maps.parts[0]);
 }
 
+// Sizes have been checked.
+StreamWork WorkOf(const StreamLinear& linear) {
+  StreamWork work = {.rows = static_cast<int>(linear.rows),
+                     .k = static_cast<int>(linear.k),
+                     .norm_weight = linear.norm_weight,
+                     .norm_sums = linear.norm_sums,
+                     .norm_parts = static_cast<int>(linear.norm_parts),
+                     .epsilon = linear.epsilon,
+                     .normed = linear.normed,
+                     .row_sums = linear.row_sums,
+                     .row_best = linear.row_best,
+                     .residual = linear.residual,
+                     .epilogue = linear.epilogue,
+                     .multiplier = linear.multiplier,
+                     .softcap = linear.softcap};
+  for (int i = 0; i < linear.part_count; ++i) {
+    const StreamPart& part = linear.parts[i];
+    work.parts[i] = {
+        .bias = part.bias, .y = part.y, .n = part.n, .groups = static_cast<int>(part.groups)};
+  }
+  return work;
+}
+
 // `rows` of the kernel: 8 or 16.
 Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& step,
                   StreamMaps& maps) {
-  DM_RETURN_IF_ERROR(Check(linear));
+  DM_RETURN_IF_ERROR(CheckStreamLinear(linear));
   const StreamCut cut = CutOf(linear, BlocksOfDevice());
   static_cast<StreamCut&>(step) = cut;
-  step.linear = linear;
+  step.linear = WorkOf(linear);
   const std::int64_t blocks = linear.k / Traits::kBlock;
   // As many rows as the kernel has room for: what is not there reads as zero.
   DM_RETURN_IF_ERROR(MakeTensorMap(linear.x,
@@ -227,7 +169,7 @@ Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& ste
                                     .strides = {linear.k, linear.k, Traits::kBlock},
                                     .box = {Traits::kBlock, rows, 1, Traits::kGroupBlocks}},
                                    maps.rows));
-  if (IsPair(linear)) return MakePairMap(linear, cut, step, maps);
+  if (IsPairStep(linear)) return MakePairMap(linear, cut, step, maps);
   for (int i = 0; i < linear.part_count; ++i) {
     const StreamPart& part = linear.parts[i];
     const std::int64_t step_of_group = part.groups > 1 ? part.group_step : linear.k;
@@ -238,12 +180,6 @@ Status FillLinear(const StreamLinear& linear, std::int64_t rows, StreamStep& ste
                                      maps.parts[i]));
   }
   return OkStatus();
-}
-
-// Rows of a band whose heads of a group are 64 queries at most.
-std::int64_t TileRows(const PagedAttentionArgs& args) {
-  return std::clamp<std::int64_t>(PagedAttentionTraits::kQueries / (args.heads / args.kv), 1,
-                                  args.rows);
 }
 
 // How an attention step is dealt out. Who has which keys does not depend on the number of bands.
@@ -267,23 +203,6 @@ ChainAttention DealAttention(const PagedAttentionArgs& args) {
                   .scale = AttentionScale(args.d),
                   .vector = true};
   return dealt;
-}
-
-// What paged_attention takes, and what this kernel does.
-Status CheckAttention(const PagedAttentionArgs& args) {
-  DM_RETURN_IF_ERROR(CheckPagedAttention(args));
-  return ArgumentCheck("stream_chain, attention")
-      .Size("rows", args.rows, 1, kMostBlocksYZ)
-      .Size("bands", args.bands, 1, kMostBlocksYZ)
-      .Rule(args.d == 64 || args.d == 128, "d is 64 or 128")
-      .Rule(args.heads / args.kv <= PagedAttentionTraits::kQueries,
-            "a row's group is 64 queries at most")
-      .Rule(CanVectorise({args.q, args.k_pool, args.v_pool, args.out}, {}),
-            "queries, pools and results are aligned to 16 bytes")
-      .Rule(PoolsFitOneMap(args), "keys and values have pools of their own, less than 1 TiB apart")
-      .Rule(args.bands * args.kv * CeilDiv(args.rows, TileRows(args)) <= Traits::kMostItems,
-            "bands, KV heads and rows are few enough")
-      .status();
 }
 
 // A cache block's keys and values in one map, as far from each other as the pools; nobody says how many
@@ -325,10 +244,12 @@ Status Launch(const StreamChainArgs& args, cudaStream_t stream) {
 
 std::int64_t StreamChainRowParts() { return BlocksOfDevice(); }
 
-bool StreamLinearFits(const StreamLinear& step) { return BlocksOfDevice() > 0 && Check(step).ok(); }
+bool StreamLinearFits(const StreamLinear& step) {
+  return BlocksOfDevice() > 0 && CheckStreamLinear(step).ok();
+}
 
 bool StreamAttentionFits(const PagedAttentionArgs& step) {
-  return BlocksOfDevice() > 0 && CheckAttention(step).ok();
+  return BlocksOfDevice() > 0 && CheckStreamAttention(step).ok();
 }
 
 namespace {
@@ -338,16 +259,19 @@ class ArgumentsBuilder {
  public:
   // `rows` of the kernel: 8 or 16.
   ArgumentsBuilder(std::int64_t rows, unsigned* counters) : rows_(rows) {
-    args_.counter = counters;
+    args_.counters = counters;
   }
   const StreamChainArgs& args() const { return args_; }
 
   Status Add(const StreamChain::Step& given) {
     StreamMaps& maps = args_.maps[args_.count];
-    StreamStep& step = args_.steps[args_.count++];
-    if (given.linear) return FillLinear(*given.linear, rows_, step, maps);
-    return given.attention ? AddAttention(*given.attention, step, maps)
-                           : AddHeads(given.heads, step);
+    StreamStep& step = args_.steps[args_.count];
+    DM_RETURN_IF_ERROR(given.linear      ? FillLinear(*given.linear, rows_, step, maps)
+                       : given.attention ? AddAttention(given, step, maps)
+                                         : AddHeads(given.heads, step));
+    step.after = args_.count - (given.beside ? 2 : 1);
+    ++args_.count;
+    return OkStatus();
   }
 
  private:
@@ -358,15 +282,19 @@ class ArgumentsBuilder {
                                  Traits::kMostHeadSteps)
                            .status());
     for (const StreamHeads& one : heads) {
-      DM_RETURN_IF_ERROR(CheckHeads(one));
+      DM_RETURN_IF_ERROR(CheckStreamHeads(one));
       args_.heads[heads_++] = one;
     }
     step.last_heads = heads_;
     return OkStatus();
   }
-  Status AddAttention(const PagedAttentionArgs& attention, StreamStep& step, StreamMaps& maps) {
-    DM_RETURN_IF_ERROR(CheckAttention(attention));
-    const ChainAttention dealt = DealAttention(attention);
+  Status AddAttention(const StreamChain::Step& given, StreamStep& step, StreamMaps& maps) {
+    DM_RETURN_IF_ERROR(CheckStreamAttention(*given.attention));
+    DM_RETURN_IF_ERROR(ArgumentCheck("stream_chain")
+                           .Size("late_keys", given.late_keys, 0, INT32_MAX / 2)
+                           .status());
+    ChainAttention dealt = DealAttention(*given.attention);
+    dealt.late_keys = static_cast<int>(given.late_keys);
     // Items count how many of their splits have come, through all attentions of the chain.
     const int items = dealt.works / dealt.splits;
     const bool first = attentions_ == 0;
@@ -415,7 +343,7 @@ Status LaunchHeads(const std::vector<StreamHeads>& heads, cudaStream_t stream) {
   HeadsArgs args;
   std::int64_t rows = 0, most = 0, count = 0, of_row = 0;
   for (const StreamHeads& one : heads) {
-    DM_RETURN_IF_ERROR(CheckHeads(one));
+    DM_RETURN_IF_ERROR(CheckStreamHeads(one));
     args.heads[count++] = one;
     rows = std::max(rows, one.rows);
     most = std::max(most, one.d);

@@ -24,9 +24,9 @@
 // of a cache. A slot outside of the pool is not written.
 //
 // An attention step: that of kernels/paged_attention, with its rules of masks, NaN and finite values, of
-// head dims 64 and 128, and of any number of bands. Keys of logical indices below a band's q_offset flow in
-// while the steps before still run: no step of the chain writes those. A band has the same bits alone and
-// among others; they differ from those of LaunchPagedAttention.
+// head dims 64 and 128, and of any number of bands. Keys of logical indices below a band's q_offset (and below
+// the step's late_keys in front of it) flow in while the steps before still run: no step of the chain writes
+// those. A band has the same bits alone and among others; they differ from those of LaunchPagedAttention.
 //
 // FP32 accumulation in an order that n, k and the number of SMs decide: a row has the same bits whatever
 // other rows there are, and in every run. The launch is a programmatic dependent: it may begin, and read
@@ -38,7 +38,7 @@
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
 // step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more
-// than 16 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where
+// than 17 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where
 // the device is no sm_90, or the program was built without sm_90a; those of MakeTensorMap. Other rules
 // of launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
@@ -118,19 +118,26 @@ struct alignas(16) StreamHeads {
   std::int64_t pool_slots = 0;
 };
 
-// Steps, in the order in which they run; each sees what those before it wrote.
+// Steps, in the order in which they run; each sees what those before it wrote, but for AddBeside.
 class StreamChain {
  public:
   struct Step {
-    std::optional<StreamLinear> linear;
-    std::vector<StreamHeads> heads;  // of a heads step; independent of each other
-    std::optional<PagedAttentionArgs> attention;
+    std::optional<StreamLinear> linear = {};
+    std::vector<StreamHeads> heads = {};  // of a heads step; independent of each other
+    std::optional<PagedAttentionArgs> attention = {};
+    std::int64_t late_keys = 0;
+    bool beside = false;
   };
-  void Add(const StreamLinear& step) { steps_.push_back({step, {}, std::nullopt}); }
-  void Add(std::vector<StreamHeads> step) {
-    steps_.push_back({std::nullopt, std::move(step), std::nullopt});
+  void Add(const StreamLinear& step) { steps_.push_back({.linear = step}); }
+  // A step that needs nothing of the one before it, and leaves alone what that one reads and writes: it need
+  // not wait for its end. The step behind both waits for both.
+  void AddBeside(const StreamLinear& step) { steps_.push_back({.linear = step, .beside = true}); }
+  void Add(std::vector<StreamHeads> step) { steps_.push_back({.heads = std::move(step)}); }
+  // `late_keys`: of how many logical indices in front of a band's q_offset the chain's own steps may write the
+  // keys, too.
+  void Add(const PagedAttentionArgs& step, std::int64_t late_keys = 0) {
+    steps_.push_back({.attention = step, .late_keys = late_keys});
   }
-  void Add(const PagedAttentionArgs& step) { steps_.push_back({std::nullopt, {}, step}); }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:

@@ -11,7 +11,7 @@ struct StreamChainTraits {
   static constexpr std::int64_t kMostRows = 16;
   static constexpr std::int64_t kMostBlocks = 160;  // whatever the device has
   static constexpr int kMostParts = 3;
-  static constexpr int kMostSteps = 16;
+  static constexpr int kMostSteps = 17;
   static constexpr int kMostHeadSteps = 24;
   static constexpr int kMostAttentions = 3;
   static constexpr int kMostHeadsAlone =
@@ -34,11 +34,12 @@ struct StreamChainTraits {
   // many of them as give every block the same work.
   static constexpr int kTile = 64;
   // A stage of the ring: two blocks of 64 columns (128 bytes, swizzled by the copy) of a tile's
-  // weights, one for each warpgroup.
+  // weights, one for each warpgroup. Stages of low tiles are smaller, and more of them fit.
   static constexpr int kBlock = 64;
   static constexpr int kStageBlocks = 2;
-  static constexpr int kStageBytes = kStageBlocks * kTile * kBlock * 2;
-  static constexpr int kStages = 9;
+  static constexpr int kMostStageBytes = kStageBlocks * kTile * kBlock * 2;
+  static constexpr int kRingBytes = 9 * kMostStageBytes;
+  static constexpr int kStages = 16;
   static constexpr int kBytesOnTheWay = 48 * 1024;  // of a block: 132 such saturate the memory
 
   // Rows come in groups of eight blocks of 64 columns. They stay for all tiles of a step if all of a
@@ -57,10 +58,10 @@ struct StreamChainTraits {
   static constexpr int kSumBytes = 2 * static_cast<int>(kMostRows) * kSumPitch * 4;
   // Sums from the other block of a pair, for half of the rows, of two tiles.
   static constexpr int kSentBytes = 2 * static_cast<int>(kMostRows) / 2 * kTile * 4;
-  static constexpr int kBufferBytes = kStages * kStageBytes + kAllRowBytes + kSumBytes + kSentBytes;
+  static constexpr int kBufferBytes = kRingBytes + kAllRowBytes + kSumBytes + kSentBytes;
 
-  // Unsigned integers that are zero between launches: one for the steps, and one for each item.
-  static constexpr int kCounters = 1 + kMostItems;
+  // Unsigned integers that are zero between launches: one for each step, and one for each item.
+  static constexpr int kCounters = kMostSteps + kMostItems;
 };
 
 }  // namespace draftmark::kernels
