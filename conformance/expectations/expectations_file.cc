@@ -1,12 +1,6 @@
 // Reads files of expectations: strict, every error with its line.
 #include <fmt/format.h>
 
-// Errors are values here (src/base/status.h). Header-only: no part of it is linked.
-#define TOML_EXCEPTIONS 0
-// Malformed files break some of its assertions, and then get an error all the same: every build is as the fuzzed one.
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <iterator>
 #include <locale>
@@ -234,14 +228,7 @@ Status CheckLineLengths(std::string_view text, const std::string& source) {
 
 StatusOr<Expectations> Expectations::Parse(std::string_view text, const std::string& source) {
   DM_RETURN_IF_ERROR(CheckLineLengths(text, source));
-  DM_RETURN_IF_ERROR(CheckPlainToml(text, source));
-  const toml::parse_result parsed = toml::parse(text, source);
-  if (!parsed) {
-    return DataLossError(fmt::format("{}:{}: expected TOML, found: {}", source,
-                                     parsed.error().source().begin.line,
-                                     Printable(parsed.error().description())));
-  }
-  const toml::table& root = parsed.table();
+  DM_ASSIGN_OR_RETURN(const toml::table root, ParsePlainToml(text, source));
   Table t(root, source, "");
   t.OnlyKeys({"schema_version", "architecture", "expectation"});
   const toml::node* const version = t.Required("schema_version", "1");

@@ -262,6 +262,12 @@ TEST(ExpectationsTest, OnlyCommentsAndStringsOfOneLineHaveOtherLetters) {
   // Quotes where no string begins.
   ExpectRefused("a = 4\"b \xc3\xa4\"\n", StatusCode::kDataLoss, "1: ", other);
   ExpectRefused("a = 4 '\xc3\xa4'\n", StatusCode::kDataLoss, "1: ", other);
+  // Quotes behind what no string may follow, though something may: there toml++ goes on to the next space.
+  for (const char* const text :
+       {"a = 000.\"\xef\xb2\xbf\"", "a = 0b0 '''['\xef\xbb\x9e", "s=0x\"a\"s=\"b\xef\xbb\xbb",
+        "a = 00\"b\"=\"\xcf\xa0\"", "a = [\"b\"\"\xc3\xa4\"]", "a = 1..\"\xc3\xa4\" = 2"}) {
+    ExpectRefused(text, StatusCode::kDataLoss, "1: ", "");
+  }
 }
 
 TEST(ExpectationsTest, OverlappingEntriesAreRefused) {

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "src/base/printable.h"
 
 namespace draftmark {
 namespace {
@@ -41,9 +45,9 @@ bool MayBegin(char before) {
 
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
-}  // namespace
-
-Status CheckPlainToml(std::string_view text, const std::string& source) {
+// An error, with the line, for a byte that is no ASCII, but in a comment and in a string of one line. In strings of
+// several lines too: behind the end of a line toml++ looks for space. Of what is no TOML it may misjudge where strings are.
+Status CheckCharacters(std::string_view text, const std::string& source) {
   const auto check = [&](std::size_t begin, std::size_t end) -> Status {
     const auto found = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin),
                                         text.begin() + static_cast<std::ptrdiff_t>(end), IsAscii);
@@ -53,7 +57,7 @@ Status CheckPlainToml(std::string_view text, const std::string& source) {
                     "and of a string of one line",
                     source, 1 + std::count(text.begin(), found, '\n')));
   };
-  std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  std::size_t i = 0;
   char before = '\n';  // the last that is no space
   while (i < text.size()) {
     const char c = text[i];
@@ -71,6 +75,27 @@ Status CheckPlainToml(std::string_view text, const std::string& source) {
     i = end;
   }
   return OkStatus();
+}
+
+StatusOr<toml::table> Parse(std::string_view text, const std::string& source) {
+  toml::parse_result parsed = toml::parse(text, source);
+  if (parsed) return std::move(parsed).table();
+  return DataLossError(fmt::format("{}:{}: expected TOML, found: {}", source,
+                                   parsed.error().source().begin.line,
+                                   Printable(parsed.error().description())));
+}
+
+}  // namespace
+
+StatusOr<toml::table> ParsePlainToml(std::string_view text, const std::string& source) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  DM_RETURN_IF_ERROR(CheckCharacters(text, source));
+  // Where it is no TOML, toml++ skips to the next space, over whatever stands there. So it sees the text twice, first
+  // without such characters: a question mark, too, may stand in comments and strings alone.
+  std::string plain(text);
+  std::replace_if(plain.begin(), plain.end(), std::not_fn(IsAscii), '?');
+  DM_RETURN_IF_ERROR(Parse(plain, source).status());
+  return Parse(text, source);
 }
 
 }  // namespace draftmark

@@ -68,8 +68,7 @@ std::int64_t BlocksOfDevice() {
 // Outputs of the fullest unit.
 std::int64_t OutputsOf(const StreamCut& cut) { return std::int64_t{cut.of_unit} * cut.height; }
 
-// Tiles of the height that gives the fullest unit least to do, of about the same one with large copies. Very low
-// ones only where that brings more units to work: their copies are small.
+// Tiles of the height that gives the fullest unit least to do, of about the same one with large copies.
 // A multiple of 8: that is a whole pattern of the copies' swizzle, and 16 bytes of a stored row.
 void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
   const int parts = IsPairStep(step) ? 1 : step.part_count;  // both of a pair are cut the same
@@ -78,7 +77,7 @@ void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
     const int rows = cut.height * (IsPairStep(step) ? 2 : 1);
     return static_cast<double>(OutputsOf(cut)) * (1.1 - 0.1 * rows / Traits::kTile);
   };
-  for (int height = most; height >= kChunk; height -= kChunk) {
+  for (int height = most; height >= most / 2; height -= kChunk) {
     StreamCut cut = best;
     cut.height = height;
     cut.tiles = 0;
@@ -88,7 +87,6 @@ void CutOutputs(const StreamLinear& step, std::int64_t units, StreamCut& best) {
       cut.tiles += cut.tiles_of[i];
     }
     cut.of_unit = static_cast<int>(CeilDiv(cut.tiles, std::max<std::int64_t>(units, 1)));
-    if (height < most / 2 && cut.of_unit > 1) break;
     if (best.height == 0 || cost(cut) < cost(best)) best = cut;
   }
 }

@@ -135,8 +135,8 @@ Status Checkpoint::Adopt(const Checkpoint& other, const std::string& tensor,
   const SafetensorsFile& source = other.shards_[found->second.shard];
   if (Has(as)) {
     return InvalidArgumentError(
-        fmt::format("{}: tensor '{}': expected to be absent, found beside {} of {}", path_, as,
-                    tensor, source.path()));
+        fmt::format("{}: tensor '{}': expected to be absent, found beside {} of {}", path_,
+                    Printable(as), Printable(tensor), source.path()));
   }
   where_.emplace(as, Place{shards_.size(), found->second.name});
   names_.insert(std::lower_bound(names_.begin(), names_.end(), as), as);

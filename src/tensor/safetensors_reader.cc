@@ -70,7 +70,7 @@ StatusOr<std::map<std::string, std::string>> ParseMetadata(const std::string& pa
   for (const auto& [key, value] : json.items()) {
     if (!value.is_string()) {
       return DataLossError(fmt::format("{}: {}: '{}': expected a string, found {}", path,
-                                       kMetadataKey, key, DescribeJson(value)));
+                                       kMetadataKey, Printable(key), DescribeJson(value)));
     }
     metadata.emplace(key, value.get<std::string>());
   }
@@ -115,7 +115,7 @@ Status CheckKeys(const std::string& path, const std::string& tensor, const Json&
       return TensorError(path, tensor,
                          fmt::format("expected dtype, shape and data_offsets only, found the key "
                                      "'{}' as well",
-                                     key));
+                                     Printable(key)));
     }
   }
   return OkStatus();
@@ -172,8 +172,8 @@ Status CheckCoverage(const std::string& path, std::vector<const Entry*> entries,
   std::uint64_t position = 0;
   const Entry* previous = nullptr;
   for (const Entry* entry : entries) {
-    const std::string after =
-        previous ? fmt::format("the end of '{}'", previous->name) : "the start of the data";
+    const std::string after = previous ? fmt::format("the end of '{}'", Printable(previous->name))
+                                       : "the start of the data";
     if (entry->begin > position) {
       return TensorError(
           path, entry->name,
@@ -182,7 +182,7 @@ Status CheckCoverage(const std::string& path, std::vector<const Entry*> entries,
     if (entry->begin < position) {
       return TensorError(path, entry->name,
                          fmt::format("overlaps '{}': expected begin {} ({}), found {}",
-                                     previous->name, position, after, entry->begin));
+                                     Printable(previous->name), position, after, entry->begin));
     }
     position = entry->end;
     previous = entry;

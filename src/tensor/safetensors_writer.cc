@@ -8,6 +8,7 @@
 
 #include "src/base/checked.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/tensor/safetensors.h"
 
 namespace draftmark {
@@ -61,7 +62,7 @@ StatusOr<std::string> BuildHeader(const std::vector<const NamedView*>& tensors,
 
 Status SafetensorsWriter::Add(std::string name, TensorView view) {
   if (name == kMetadataKey) {
-    return InvalidArgumentError(fmt::format("tensor '{}': the name is reserved", name));
+    return InvalidArgumentError(fmt::format("tensor '{}': the name is reserved", Printable(name)));
   }
   if (const auto quoted = Quote(name); !quoted.ok()) {
     return quoted.status().Annotated("tensor name");
@@ -69,9 +70,9 @@ Status SafetensorsWriter::Add(std::string name, TensorView view) {
   // Annotated: a view made by hand might contradict itself.
   DM_RETURN_IF_ERROR(MakeTensorView(view.dtype, view.shape, view.bytes)
                          .status()
-                         .Annotated(fmt::format("tensor '{}'", name)));
+                         .Annotated(fmt::format("tensor '{}'", Printable(name))));
   if (tensors_.contains(name)) {
-    return InvalidArgumentError(fmt::format("tensor '{}': given twice", name));
+    return InvalidArgumentError(fmt::format("tensor '{}': given twice", Printable(name)));
   }
   tensors_.emplace(std::move(name), std::move(view));
   return OkStatus();
