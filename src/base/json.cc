@@ -240,6 +240,13 @@ std::string DescribeJson(const Json& value) {
   return text;
 }
 
+std::string JsonText(const Json& value) {
+  if (!value.is_string()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto& text = value.get_ref<const std::string&>();
+  const std::string_view token = NonfiniteToken(text);
+  return token.empty() ? text : std::string(token);
+}
+
 StatusOr<JsonObject> JsonObject::Root(const Json& json, std::string source) {
   if (!json.is_object()) {
     return DataLossError(

@@ -42,6 +42,9 @@ StatusOr<Json> ParseJson(std::string_view text, const std::string& source,
 // A value as it appears in an error message: compact, cut after 60 characters.
 std::string DescribeJson(const Json& value);
 
+// A value as a text to keep: of a string its contents; all else, the tokens of allow_nonfinite too, as in a file.
+std::string JsonText(const Json& value);
+
 class JsonObject {
  public:
   // Fails if `json` is no object.

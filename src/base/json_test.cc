@@ -164,5 +164,14 @@ TEST(JsonObjectTest, ReadsTypedValues) {
   EXPECT_THAT(steps[1].U64("a"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("steps[1].a")));
 }
 
+TEST(JsonTextTest, KeepsWhatTheFileSays) {
+  DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(R"(["a", -Infinity, 1.5, true])", "x.json",
+                                                     {.allow_nonfinite = true}));
+  EXPECT_EQ(JsonText(json[0]), "a");
+  EXPECT_EQ(JsonText(json[1]), "-Infinity");
+  EXPECT_EQ(JsonText(json[2]), "1.5");
+  EXPECT_EQ(JsonText(json[3]), "true");
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -148,7 +148,7 @@ Status ReadContext(const JsonObject& root, BenchmarkReport& report) {
   if (!root.Has("context")) return OkStatus();
   DM_ASSIGN_OR_RETURN(const JsonObject context, root.Object("context"));
   for (const auto& [key, value] : context.json().items()) {
-    if (value.is_string()) report.context[key] = value.get<std::string>();
+    if (value.is_string()) report.context[key] = JsonText(value);
   }
   return OkStatus();
 }

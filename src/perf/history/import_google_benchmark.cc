@@ -167,7 +167,7 @@ NamedTexts ContextOf(const JsonObject& context) {
   NamedTexts kept;
   for (const auto& [key, value] : context.json().items()) {
     if (kLeftOut.contains(key) || value.is_structured() || value.is_null()) continue;
-    const std::string text = CleanText(value.is_string() ? value.get<std::string>() : value.dump());
+    const std::string text = CleanText(JsonText(value));
     const bool is_path = text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
     if (!is_path && !key.empty()) kept.emplace_back(CleanText(key), text);
   }

@@ -135,6 +135,18 @@ TEST(ImportGoogleBenchmarkTest, RepetitionsAreSamples) {
             "operations_benchmark --benchmark_filter='^draft/a/nb=1/manual_time$'");
 }
 
+// What is taken can be written and read again: no text stands for the parser's own.
+TEST(ImportGoogleBenchmarkTest, ContextOfTokensThatAreNoNumbers) {
+  DM_ASSERT_OK_AND_ASSIGN(const RunRecord run,
+                          Import(Report(Entry("a", R"("real_time": 2, "time_unit": "us")"),
+                                        R"({"x": -Infinity, "y": NaN, "z": 1.5, "commit": "b8a6378",
+                        "date": "2026-11-30T02:25:00+00:00"})")));
+  EXPECT_THAT(run.context, ElementsAre(Pair("x", "-Infinity"), Pair("y", "NaN"), Pair("z", "1.5")));
+  DM_ASSERT_OK_AND_ASSIGN(const RecordText written, RecordToJsonl(run));
+  DM_ASSERT_OK_AND_ASSIGN(const ParsedRecord read, ParseRecordJsonl(written.text, "r"));
+  EXPECT_EQ(read.uid, written.uid);
+}
+
 TEST(ImportGoogleBenchmarkTest, SamplesThatTheProgramTook) {
   DM_ASSERT_OK_AND_ASSIGN(
       const RunRecord run,
