@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "src/base/printable.h"
@@ -92,8 +91,14 @@ StatusOr<toml::table> ParsePlainToml(std::string_view text, const std::string& s
   DM_RETURN_IF_ERROR(CheckCharacters(text, source));
   // Where it is no TOML, toml++ skips to the next space, over whatever stands there. So it sees the text twice, first
   // without such characters: a question mark, too, may stand in comments and strings alone.
-  std::string plain(text);
-  std::replace_if(plain.begin(), plain.end(), std::not_fn(IsAscii), '?');
+  std::string plain;
+  for (const char c : text) {
+    if (IsAscii(c)) {
+      plain += c;
+    } else {
+      plain += fmt::format("?{:02x}", static_cast<unsigned char>(c));  // two keys stay two
+    }
+  }
   DM_RETURN_IF_ERROR(Parse(plain, source).status());
   return Parse(text, source);
 }

@@ -10,12 +10,11 @@ namespace draftmark::kernels {
 
 bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass) {
   const DrafterConfig& c = parts.config;
-  const DflashFieldLayout& slots = parts.plan.layout.Field("slot_mapping_dev");
   // Queries, keys and values of the block, keys and values of each layer of the context.
   const std::uint64_t heads = 3 + 2 * c.num_hidden_layers;
   return parts.fast && shape.paged && c.conv_kernel_size == 0 &&
          heads <= StreamChainTraits::kMostHeadSteps &&
-         (pass.rows + shape.rows()) * DTypeBits(slots.dtype) <= slots.bytes * 8 &&
+         pass.rows + shape.rows() <= parts.plan.layout.slot_entries() &&
          ChainsFit(parts, shape.rows()) && ChainsFitContext(parts, pass.rows);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "kernels/conv/conv.h"
 #include "kernels/draft/layer_launches.h"

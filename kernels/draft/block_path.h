@@ -32,7 +32,8 @@ struct BlockShape {
 // where neither waits for the other. Convolutions would end the chain before that pays.
 bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass);
 
-// One block forward. Reads what the host wrote before on the same stream: ids in draft_tokens_dev,
+// One block forward. Reads what the host wrote before on the same stream (with a pass in its chain also what that one
+// reads, RunContextPass): ids in draft_tokens_dev,
 // positions in position_ids, argument records, block tables (without a cache: context rows in
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {

@@ -34,6 +34,8 @@ class ChainPathTest : public DraftTest, public ::testing::WithParamInterface<std
       EXPECT_LE(c.relative_l2, layer ? 2e-2 : 2.5e-2) << key.second << " " << DescribeWorst(c);
     }
   }
+
+  void ExpectGraphsAndStagesGiveTheSame(const SessionLimits& limits);
 };
 INSTANTIATE_TEST_SUITE_P(Variants, ChainPathTest, ::testing::ValuesIn(DraftVariantNames()),
                          [](const auto& run) { return run.param; });
@@ -59,9 +61,8 @@ TEST_P(ChainPathTest, IsNearTheSimplePath) {
   }
 }
 
-TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
+void ChainPathTest::ExpectGraphsAndStagesGiveTheSame(const SessionLimits& limits) {
   const DraftVariant variant = WideDraftVariantOf(GetParam());
-  const SessionLimits limits = SmallLimits(kBands);
   const auto graphs = Open(variant, limits, {.fast = true}, Products::kOwn);
   const auto eager = Open(variant, limits, {.graphs = false, .fast = true}, Products::kOwn);
   const auto staged = Open(variant, limits, {.graphs = false, .fast = true}, Products::kOwn);
@@ -81,6 +82,16 @@ TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
   }
   EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*graphs));
   EXPECT_TRUE(PoolBytes(*eager) == PoolBytes(*staged));
+}
+
+TEST_P(ChainPathTest, GraphsAndStagesGiveTheSame) {
+  ExpectGraphsAndStagesGiveTheSame(SmallLimits(kBands));
+}
+
+// With room for the slots of a pass and of a block side by side: chains of 16 rows with a pass of 8, 16 or 17 rows.
+TEST_P(ChainPathTest, GraphsAndStagesOfLongBlocksGiveTheSame) {
+  ExpectGraphsAndStagesGiveTheSame(
+      {.max_batch = 1, .max_context = 70, .ctx_window = 64, .gamma = 16});
 }
 
 // From two threads, and in turns from one: chains of two sessions at once would wait for each other for ever.

@@ -39,6 +39,7 @@ class ChainRunner {
   void SquaresCounted(std::int64_t parts) { sum_parts_ = parts; }
 
   Status Add(const StreamLinear& step);
+  // Needs nothing of the step in front of it, whether or not that is in another launch by then.
   Status AddBeside(const StreamLinear& step);
   Status Add(const std::vector<StreamHeads>& heads);
   Status Add(const PagedAttentionArgs& attention);

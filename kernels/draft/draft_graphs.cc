@@ -3,15 +3,16 @@
 #include <utility>
 
 #include "kernels/draft/pass_rows.h"
+#include "src/base/check.h"
 #include "src/cuda/cuda_status.h"
 
 namespace draftmark::kernels {
 
-Status DraftGraphs::WarmUp(const BlockShape& shape, const ContextPass& pass,
-                           const Launches& launches) {
+Status DraftGraphs::WarmUp(const BlockShape& shape, std::uint64_t pass_rows,
+                           const ContextPass* pass, const Launches& launches) {
   DM_RETURN_IF_ERROR(
-      inputs_.WithSlot([&](InputSlot& slot) { return inputs_.SendIdle(shape, pass.rows, slot); }));
-  DM_RETURN_IF_ERROR(launches(shape, &pass));
+      inputs_.WithSlot([&](InputSlot& slot) { return inputs_.SendIdle(shape, pass_rows, slot); }));
+  DM_RETURN_IF_ERROR(launches(shape, pass));
   DM_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(p_.stream), "cudaStreamSynchronize"));
   slots_.Mark();
   slots_.MarkReached();
@@ -22,9 +23,10 @@ Status DraftGraphs::Capture(const Shape& shape, std::uint64_t most, const Launch
   const BlockShape block = {.bands = shape.bands, .width = shape.width};
   const ContextPass pass = {.taps = inputs_.staging(), .rows = most};
   const ContextPass half = {.taps = inputs_.staging(), .rows = HalfPassRows(most)};
-  // Loads kernels and chooses the library's algorithms, which a capture must not.
-  DM_RETURN_IF_ERROR(WarmUp(block, pass, launches));
-  if (half.rows > 0) DM_RETURN_IF_ERROR(WarmUp(block, half, launches));
+  // Loads kernels and chooses the library's algorithms, which a capture must not. Without a pass other kernels may run.
+  DM_RETURN_IF_ERROR(WarmUp(block, most, &pass, launches));
+  DM_RETURN_IF_ERROR(WarmUp(block, most, nullptr, launches));
+  if (half.rows > 0) DM_RETURN_IF_ERROR(WarmUp(block, half.rows, &half, launches));
   const auto capture = [&](const ContextPass* with) {
     return CudaGraph::Capture(p_.stream, [&] { return launches(block, with); });
   };
@@ -41,7 +43,9 @@ Status DraftGraphs::Capture(const Shape& shape, std::uint64_t most, const Launch
 }
 
 Status DraftGraphs::Launch(const Shape& shape, std::uint64_t rows, std::uint64_t most) const {
+  DM_CHECK(Has(shape));
   const Graphs& graphs = graphs_.at(shape);
+  DM_CHECK(rows == 0 || rows == most || graphs.with_half_pass.has_value());
   const CudaGraph& graph = rows == 0     ? graphs.block_only
                            : rows < most ? *graphs.with_half_pass
                                          : graphs.with_pass;

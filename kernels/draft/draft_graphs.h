@@ -1,15 +1,15 @@
-// DraftGraphs: a draft's launches as captured graphs, three for each shape of a block: with the pass of the context
-// that belongs to it, with half of that pass, and without (spec/dflash_scratch.md section 5).
+// DraftGraphs: a draft's launches as captured graphs, two or three for each shape of a block: with the pass of the
+// context that belongs to it, with half of that pass (where it has one), and without (spec/dflash_scratch.md section 5).
 //
 // Errors are those of CUDA and of the launches. One thread.
 #ifndef DRAFTMARK_KERNELS_DRAFT_DRAFT_GRAPHS_H_
 #define DRAFTMARK_KERNELS_DRAFT_DRAFT_GRAPHS_H_
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
-#include <utility>
 
 #include "kernels/draft/block_path.h"
 #include "kernels/draft/context_path.h"
@@ -39,7 +39,7 @@ class DraftGraphs {
   // All graphs of a shape or, with an error, none. `most`: rows of its pass. Waits, and overwrites the
   // inputs on the device and the tokens of the last draft.
   Status Capture(const Shape& shape, std::uint64_t most, const Launches& launches);
-  // Those of a draft with a pass of `rows` rows: `most`, half of it, or none.
+  // Of a shape that it has: the graph with a pass of `rows` rows, `most`, HalfPassRows(most), or none.
   Status Launch(const Shape& shape, std::uint64_t rows, std::uint64_t most) const;
 
  private:
@@ -47,7 +47,8 @@ class DraftGraphs {
     CudaGraph with_pass, block_only;
     std::optional<CudaGraph> with_half_pass;
   };
-  Status WarmUp(const BlockShape& shape, const ContextPass& pass, const Launches& launches);
+  Status WarmUp(const BlockShape& shape, std::uint64_t pass_rows, const ContextPass* pass,
+                const Launches& launches);
 
   const DraftParts& p_;
   DraftInputs& inputs_;

@@ -166,8 +166,9 @@ TEST_F(StreamChainTest, StepsBesideOthers) {
     StreamChain chain;
     for (std::size_t i = 0; i < first.size(); ++i) {
       chain.AddBeside(first[i]);
-      chain.AddBeside(second[i]);
+      if (i + 1 < first.size()) chain.AddBeside(second[i]);
     }
+    chain.Add(second.back());
     ASSERT_THAT(Launch(chain), IsOk());
     ASSERT_TRUE(ResultsOf(a) == want) << "run " << run;
     ASSERT_TRUE(ResultsOf(b) == want) << "run " << run;
@@ -318,6 +319,23 @@ TEST_F(StreamArgumentsTest, ChainsAreChecked) {
   while (std::ssize(chain.steps()) <= StreamChainTraits::kMostSteps) chain.Add(step);
   EXPECT_THAT(Launch(chain), StatusIs(StatusCode::kInvalidArgument,
                                       ::testing::HasSubstr("expected steps in [1, 17], found 18")));
+  chain = {};
+  chain.Add(step);
+  chain.AddBeside(step);
+  EXPECT_THAT(Launch(chain), StatusIs(StatusCode::kInvalidArgument,
+                                      ::testing::HasSubstr("the last step is not beside")));
+  chain = {};
+  chain.Add(std::vector<StreamHeads>{{.x = x.As<BFloat16>(),
+                                      .x_stride = 64,
+                                      .rows = 1,
+                                      .heads = 1,
+                                      .d = 64,
+                                      .y = x.As<BFloat16>(),
+                                      .y_stride = 64}});
+  chain.AddBeside(step);
+  chain.Add(step);
+  EXPECT_THAT(Launch(chain),
+              StatusIs(StatusCode::kInvalidArgument, ::testing::HasSubstr("follows a linear one")));
   for (const BFloat16 value : Take(y)) ASSERT_EQ(value.bits, 0xFFFF);
 }
 

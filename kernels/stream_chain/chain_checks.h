@@ -1,10 +1,9 @@
-// What a chain's steps must be: for each the first rule that does not hold, or OK.
+// What a chain's steps must be: OK, or INVALID_ARGUMENT with the first rule that does not hold. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_CHAIN_CHECKS_H_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_CHAIN_CHECKS_H_
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "kernels/device/arguments.h"
 #include "kernels/paged_attention/paged_attention.h"
@@ -19,7 +18,6 @@ inline bool IsPairStep(const StreamLinear& step) {
   return step.epilogue == StreamEpilogue::kSwiGlu;
 }
 
-// The first rule that does not hold, or OK.
 inline Status CheckStreamLinear(const StreamLinear& step) {
   const bool pair = IsPairStep(step);
   const bool residual = step.epilogue == StreamEpilogue::kResidual;
@@ -38,9 +36,9 @@ inline Status CheckStreamLinear(const StreamLinear& step) {
   if (!check.status().ok()) return check.status();
   check.Pointer("x", step.x)
       .Rule(step.softcap >= 0, "softcap is not negative")
-      .Rule(step.norm_weight == nullptr ||
-                (step.norm_sums != nullptr && step.norm_parts > 0 && step.norm_parts <= INT32_MAX),
+      .Rule(step.norm_weight == nullptr || (step.norm_sums != nullptr && step.norm_parts > 0),
             "a norm has sums of squares")
+      .Rule(step.norm_parts <= INT32_MAX, "norm_parts are few enough")
       .Rule(step.row_sums == nullptr || (step.part_count == 1 && !pair), "row_sums are of one part")
       .Rule(step.row_sums == nullptr || step.row_sums != step.norm_sums,
             "row_sums are not the norm's own")

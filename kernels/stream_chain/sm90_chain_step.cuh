@@ -64,7 +64,8 @@ struct alignas(16) StreamStep : StreamCut {
   int first_heads = 0;    // of a heads step
   int last_heads = 0;
   int attention = -1;  // which one, of an attention step
-  int after = -1;  // the step that all blocks must have done, and with it those before; -1: none
+  int after =
+      -1;  // the step that all blocks must have done, and with it those before; negative: none
 };
 struct alignas(16) ChainAttention {
   PagedAttentionArgs args;

@@ -1,6 +1,6 @@
 // Streaming chains: one block for each SM, which stays for all steps. The weights of all linear steps
-// flow into a ring of stages as fast as memory gives them. Rows come when all blocks have done the step
-// before, are normed in shared memory where a step asks for it, and two warpgroups multiply: each has
+// flow into a ring of stages as fast as memory gives them. Rows come when all blocks have done the steps
+// that this one needs, are normed in shared memory where a step asks for it, and two warpgroups multiply: each has
 // one of a stage's two blocks of 64 columns, and the two sums of a tile are added behind the last one.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_

@@ -264,6 +264,12 @@ class ArgumentsBuilder {
   Status Add(const StreamChain::Step& given) {
     StreamMaps& maps = args_.maps[args_.count];
     StreamStep& step = args_.steps[args_.count];
+    // Of another kind of step its own memory is still in use.
+    DM_RETURN_IF_ERROR(
+        ArgumentCheck("stream_chain")
+            .Rule(!given.beside || args_.count == 0 || args_.steps[args_.count - 1].tiles > 0,
+                  "a step beside another follows a linear one")
+            .status());
     DM_RETURN_IF_ERROR(given.linear      ? FillLinear(*given.linear, rows_, step, maps)
                        : given.attention ? AddAttention(given, step, maps)
                                          : AddHeads(given.heads, step));
@@ -323,6 +329,11 @@ Status LaunchStreamChain(const StreamChain& chain, unsigned* counters, cudaStrea
           .Size("steps", static_cast<std::int64_t>(chain.steps().size()), 1, Traits::kMostSteps)
           .Pointer("counters", counters)
           .status());
+  // Whoever sets the counters back must have seen all of them.
+  DM_RETURN_IF_ERROR(ArgumentCheck("stream_chain")
+                         .Rule(!chain.steps().back().beside || chain.steps().size() == 1,
+                               "the last step is not beside another")
+                         .status());
   if (BlocksOfDevice() == 0)
     return UnimplementedError(
         "stream_chain: the device is no sm_90, or the program was built without sm_90a");

@@ -38,7 +38,8 @@
 //
 // INVALID_ARGUMENT for sizes or pointers that cannot be, and for what this kernel does not take: a linear
 // step of more than 16 rows, k no multiple of 64, rows or weights that are not aligned to 16 bytes, more
-// than 17 steps, 24 heads or 3 attentions, attentions of different shapes, no rows. UNIMPLEMENTED where
+// than 17 steps, 24 heads or 3 attentions, attentions of different shapes, negative late_keys, a step beside one that is
+// not linear or at the end, no rows. UNIMPLEMENTED where
 // the device is no sm_90, or the program was built without sm_90a; those of MakeTensorMap. Other rules
 // of launchers: kernels/device/arguments.h. Thread-safe.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_STREAM_CHAIN_H_
@@ -129,8 +130,9 @@ class StreamChain {
     bool beside = false;
   };
   void Add(const StreamLinear& step) { steps_.push_back({.linear = step}); }
-  // A step that needs nothing of the one before it, and leaves alone what that one reads and writes: it need
-  // not wait for its end. The step behind both waits for both.
+  // A step that needs nothing of the one before it, a linear one, and leaves alone what that one reads and writes: it
+  // need not wait for its end, only for those before that. It is not the last; the next step that is not beside waits for
+  // all.
   void AddBeside(const StreamLinear& step) { steps_.push_back({.linear = step, .beside = true}); }
   void Add(std::vector<StreamHeads> step) { steps_.push_back({.heads = std::move(step)}); }
   // `late_keys`: of how many logical indices in front of a band's q_offset the chain's own steps may write the
