@@ -65,8 +65,9 @@ Status ReadShape(const CaseKeys& given, DraftShape& shape, bool& new_rows_given)
                        {"new", 0, &shape.new_rows},
                        {"nb", 1, &shape.bands}};
   for (const auto& [key, value] : given) {
+    // With an initialiser, as clang 14 captures no structured binding.
     const auto* const found = std::find_if(std::begin(known), std::end(known),
-                                           [&](const Key& k) { return k.name == key; });
+                                           [&name = key](const Key& k) { return k.name == name; });
     if (found == std::end(known)) {
       return InvalidArgumentError(
           fmt::format("unknown key \"{}\"; expected gamma, ctx, new or nb", key));

@@ -239,7 +239,7 @@ TEST(JudgeTest, MissingStageAndWrongShapeFail) {
 
 // A copy of a golden case whose stage is stored in float64, as the reference computes it.
 std::string CaseWithFloat64Stage(const std::string& name, const std::string& stage) {
-  const std::string copy = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  std::string copy = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
   std::filesystem::remove_all(copy);
   std::filesystem::copy(GoldenCase(name), copy);
   std::vector<std::vector<double>> computed;  // of each step
@@ -268,9 +268,10 @@ TEST(JudgeTest, SmallestErrorAboveTheExactBoundFails) {
   const std::string wide = CaseWithFloat64Stage("dflash_wide_head", stage);
   for (const auto& [factor, failures] :
        {std::pair(0.5e-9, std::size_t{0}), std::pair(2e-9, std::size_t{3})}) {
-    DM_ASSERT_OK_AND_ASSIGN(const CaseReport report,
-                            RunTampered(wide, Precision::kExact, Precision::kExact,
-                                        Only(stage, [&](double v) { return v * (1 + factor); })));
+    DM_ASSERT_OK_AND_ASSIGN(
+        const CaseReport report,
+        RunTampered(wide, Precision::kExact, Precision::kExact,
+                    Only(stage, [f = factor](double v) { return v * (1 + f); })));
     EXPECT_EQ(report.Failures(), failures) << factor;  // one in each step
   }
   // Where a stage is stored as F32, its rounding is allowed and no more.

@@ -176,9 +176,10 @@ void OfferSmallerWidths(const OrderedJson& config, Offers& offers) {
   for (const auto& [fewer_kv, less_ratio] :
        {std::pair{std::uint64_t{1}, std::uint64_t{1}}, std::pair{std::uint64_t{1}, ratio},
         std::pair{kv, std::uint64_t{1}}, std::pair{kv, std::max<std::uint64_t>(1, ratio - 1)}}) {
-    offers.Add([&](OrderedJson& json) {
-      json["num_key_value_heads"] = fewer_kv;
-      json["num_attention_heads"] = fewer_kv * less_ratio;
+    // With initialisers, as clang 14 captures no structured binding.
+    offers.Add([heads_kv = fewer_kv, heads = fewer_kv * less_ratio](OrderedJson& json) {
+      json["num_key_value_heads"] = heads_kv;
+      json["num_attention_heads"] = heads;
     });
   }
   if (config["target_layer_ids"].size() > 1) {

@@ -106,8 +106,9 @@ std::vector<CaseKey> EnvironmentNights::GoneIn(Day night) const {
   if (days.size() < kSteadyNights) return gone;
   const std::set<Day> last(std::prev(days.end(), kSteadyNights), days.end());
   for (const auto& [key, nights] : before) {
-    const bool steady =
-        std::all_of(last.begin(), last.end(), [&](Day day) { return nights.nights.contains(day); });
+    // With an initialiser, as clang 14 captures no structured binding.
+    const bool steady = std::all_of(
+        last.begin(), last.end(), [&seen = nights.nights](Day day) { return seen.contains(day); });
     if (steady && !tonight.cases().contains(key)) gone.push_back(key);
   }
   return gone;
