@@ -8,8 +8,6 @@
 namespace draftmark {
 namespace {
 
-using ::testing::IsSupersetOf;
-
 std::vector<LinearShape> Shapes() { return LinearShapes(RooflineWorks().value()); }
 
 std::string UseOf(std::uint64_t n, std::uint64_t k) {

@@ -26,6 +26,7 @@ std::vector<ConfigCheck> Failures(const std::vector<ConfigCheck>& checks) {
 
 std::vector<std::string> Lines(const std::vector<ConfigCheck>& checks) {
   std::vector<std::string> lines;
+  lines.reserve(checks.size());
   for (const ConfigCheck& check : checks) lines.push_back(check.ToString());
   return lines;
 }

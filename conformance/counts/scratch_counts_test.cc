@@ -13,7 +13,6 @@ namespace draftmark {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 StatusOr<CountedCases> Count() { return CountScratch(TestData("golden/configs")); }
 

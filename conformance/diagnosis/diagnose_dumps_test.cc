@@ -113,10 +113,10 @@ TEST_F(DiagnoseDumpsTest, EachMistakeIsNamed) {
       // end-to-end bound.
       const bool tokens_alone = std::string(entry["dump"]).ends_with("_tokens");
       EXPECT_TRUE(first != nullptr || tokens_alone || entry.value("may_agree", false));
-    } else if (entry["mistake"] == "") {
+    } else if (const auto mistake = entry["mistake"].get<std::string>(); mistake.empty()) {
       EXPECT_EQ(first, nullptr) << why;
     } else {
-      EXPECT_THAT(names, ::testing::ElementsAre(entry["mistake"].get<std::string>())) << why;
+      EXPECT_THAT(names, ::testing::ElementsAre(mistake)) << why;
     }
     if (entry["first"].is_string()) {
       EXPECT_EQ(FirstOff(diagnosis), entry["first"].get<std::string>()) << why;

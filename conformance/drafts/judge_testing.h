@@ -82,7 +82,7 @@ inline StatusOr<CaseReport> RunTampered(const std::string& name, Precision compu
   return RunDrafterCase(drafter_case, judged, kReferenceBackend, open);
 }
 
-inline Tamper Only(const std::string& target, std::function<double(double)> change) {
+inline Tamper Only(const std::string& target, const std::function<double(double)>& change) {
   return [=](const std::string& stage, Shape&, std::vector<double>& values) {
     if (stage != target) return;
     for (double& value : values) value = change(value);

@@ -122,7 +122,7 @@ TEST(GoldenSet, BoundaryShapesReachTheLargestPublishedRows) {
     head = std::max(head, config->head_dim);
     kv = std::max(kv, config->kv_dim());
   }
-  const auto reach = [](std::string_view operation, std::vector<std::string_view> keys) {
+  const auto reach = [](std::string_view operation, const std::vector<std::string_view>& keys) {
     std::uint64_t largest = 0;
     for (const OperationCase& c : BoundaryCases(*FindOperation(operation))) {
       std::uint64_t product = 1;

@@ -34,7 +34,7 @@ bool StaysBelow(const std::string& path) {
 }
 
 // A key that nobody reads would be believed all the same.
-Status RefuseOtherKeys(const JsonObject& object, std::set<std::string> known) {
+Status RefuseOtherKeys(const JsonObject& object, const std::set<std::string>& known) {
   for (const auto& [key, ignored] : object.json().items()) {
     if (!known.contains(key)) return object.TypeError(key, "no such key");
   }
@@ -44,7 +44,7 @@ Status RefuseOtherKeys(const JsonObject& object, std::set<std::string> known) {
 StatusOr<ManifestEntry> ReadEntry(const JsonObject& object) {
   std::set<std::string> keys = {"path", "bytes", "cases"};
   for (const TextMember& text : kTexts) keys.insert(text.key);
-  DM_RETURN_IF_ERROR(RefuseOtherKeys(object, std::move(keys)));
+  DM_RETURN_IF_ERROR(RefuseOtherKeys(object, keys));
   ManifestEntry entry;
   DM_ASSIGN_OR_RETURN(entry.path, object.String("path"));
   if (!StaysBelow(entry.path)) return object.TypeError("path", "a path below golden/");

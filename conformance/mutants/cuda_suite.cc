@@ -24,7 +24,6 @@ namespace draftmark {
 namespace {
 
 using kernels::CudaDraftSession;
-using kernels::CudaSessionOptions;
 
 struct Gpu {
   explicit Gpu(CudaStream given) : stream(std::move(given)) {}

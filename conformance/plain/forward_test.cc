@@ -45,7 +45,7 @@ Bands RandomBands(const DrafterConfig& config, std::size_t bands, std::size_t st
 }
 
 void ExpectSameAsReference(const DrafterConfig& config,
-                           std::shared_ptr<const DrafterWeights> weights) {
+                           const std::shared_ptr<const DrafterWeights>& weights) {
   const Bands bands = RandomBands(config, 2, 3);
   SessionLimits limits{.max_batch = 2, .max_context = 64, .ctx_window = 16, .gamma = 6};
   DM_ASSERT_OK_AND_ASSIGN(const auto session, reference::OpenReferenceSession(

@@ -12,9 +12,7 @@
 namespace draftmark::reference {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class BothPrecisionsTest : public ::testing::TestWithParam<Precision> {};
 INSTANTIATE_TEST_SUITE_P(Precisions, BothPrecisionsTest,

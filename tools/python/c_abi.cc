@@ -18,7 +18,6 @@ struct draftmark_answer {
 
 namespace {
 
-using draftmark::Status;
 using draftmark::StatusCode;
 using draftmark::StatusOr;
 using draftmark::python::NamedViews;

@@ -310,6 +310,7 @@ const draftmark_plugin* draftmark_plugin_entry(std::uint32_t /*host_abi*/) {
                      DRAFTMARK_DTYPE_BIT(DRAFTMARK_I64 + 1) - 2, nullptr, draftmark::Query,
                      draftmark::Run});
   }
+  operations.reserve(table.size());
   for (const draftmark_operation& operation : table) operations.push_back(&operation);
   static const draftmark_plugin plugin = {sizeof(draftmark_plugin),
                                           DRAFTMARK_PLUGIN_ABI,

@@ -20,9 +20,7 @@ namespace draftmark {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 constexpr std::int64_t kFirst = 1796005457;  // 2026-11-30T02:24:17Z
