@@ -8,14 +8,13 @@
 
 namespace draftmark::kernels {
 
-bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass) {
+bool ChainTakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass) {
   const DrafterConfig& c = parts.config;
   // Queries, keys and values of the block, keys and values of each layer of the context.
   const std::uint64_t heads = 3 + 2 * c.num_hidden_layers;
-  return parts.fast && shape.paged && c.conv_kernel_size == 0 &&
-         heads <= StreamChainTraits::kMostHeadSteps &&
+  return c.conv_kernel_size == 0 && heads <= StreamChainTraits::kMostHeadSteps &&
          pass.rows + shape.rows() <= parts.plan.layout.slot_entries() &&
-         ChainsFit(parts, shape.rows()) && ChainsFitContext(parts, pass.rows);
+         ChainsFitContext(parts, pass.rows);
 }
 
 Status BlockPath::ChainQueriesKeysValues(std::uint64_t layer, StreamLinear step) {

@@ -30,16 +30,15 @@ struct BlockShape {
 
 // Whether the chain of a block forward takes the steps of a context pass, too: between the block's first ones,
 // where neither waits for the other. Convolutions would end the chain before that pays.
-bool TakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass);
+bool ChainTakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass);
 
-// One block forward. Reads what the host wrote before on the same stream (with a pass in its chain also what that one
-// reads, RunContextPass): ids in draft_tokens_dev,
-// positions in position_ids, argument records, block tables (without a cache: context rows in
+// One block forward. Reads what the host wrote before on the same stream (with a pass in its chain
+// also what that one reads, RunContextPass): ids in draft_tokens_dev, positions in position_ids, argument records, block tables (without a cache: context rows in
 // fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
   // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.
-  // `context`: a pass that belongs to the chain (TakesContext), without stages; else null.
+  // `context`: a pass that belongs to the chain (ChainTakesContext), without stages; else null.
   BlockPath(const DraftParts& parts, const BlockShape& shape, ChainRunner* chain, StageTaps* taps,
             const ContextPass* context = nullptr)
       : p_(parts), c_(parts.config), shape_(shape), chain_(chain), taps_(taps), context_(context) {}

@@ -85,33 +85,34 @@ Status ChainRunner::CountSquares(const BFloat16* x, std::uint64_t rows) {
                           p_.stream);
 }
 
+Status ChainRunner::MakeRoom(std::size_t heads, int attentions) {
+  const bool fits = chain_.steps().size() < StreamChainTraits::kMostSteps &&
+                    heads_ + heads <= StreamChainTraits::kMostHeadSteps &&
+                    attentions_ + attentions <= StreamChainTraits::kMostAttentions;
+  return fits ? OkStatus() : Flush();
+}
+
 Status ChainRunner::Add(const StreamLinear& step) {
-  if (chain_.steps().size() == StreamChainTraits::kMostSteps) DM_RETURN_IF_ERROR(Flush());
+  DM_RETURN_IF_ERROR(MakeRoom(0, 0));
   chain_.Add(step);
   return at_once_ ? Flush() : OkStatus();
 }
 
 Status ChainRunner::AddBeside(const StreamLinear& step) {
-  if (chain_.steps().size() == StreamChainTraits::kMostSteps) DM_RETURN_IF_ERROR(Flush());
+  DM_RETURN_IF_ERROR(MakeRoom(0, 0));
   chain_.AddBeside(step);
   return at_once_ ? Flush() : OkStatus();
 }
 
 Status ChainRunner::Add(const std::vector<StreamHeads>& heads) {
-  if (chain_.steps().size() == StreamChainTraits::kMostSteps ||
-      heads_ + heads.size() > StreamChainTraits::kMostHeadSteps) {
-    DM_RETURN_IF_ERROR(Flush());
-  }
+  DM_RETURN_IF_ERROR(MakeRoom(heads.size(), 0));
   chain_.Add(heads);
   heads_ += heads.size();
   return at_once_ ? Flush() : OkStatus();
 }
 
 Status ChainRunner::Add(const PagedAttentionArgs& attention) {
-  if (chain_.steps().size() == StreamChainTraits::kMostSteps ||
-      attentions_ == StreamChainTraits::kMostAttentions) {
-    DM_RETURN_IF_ERROR(Flush());
-  }
+  DM_RETURN_IF_ERROR(MakeRoom(0, 1));
   chain_.Add(attention, late_keys_);
   ++attentions_;
   return at_once_ ? Flush() : OkStatus();

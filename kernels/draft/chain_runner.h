@@ -48,6 +48,9 @@ class ChainRunner {
   Status Flush();
 
  private:
+  // For one more step, with so many heads and attentions.
+  Status MakeRoom(std::size_t heads, int attentions);
+
   const DraftParts& p_;
   const bool at_once_;
   StreamChain chain_;

@@ -248,15 +248,16 @@ std::vector<BandView> Session::ViewsOf(std::span<const BlockRequest> requests) c
 }
 
 Status Session::Launches(const BlockShape& shape, const ContextPass* pass, StageTaps* taps) {
+  const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
   // With stages those of the pass come first.
-  const bool together = pass != nullptr && taps == nullptr && TakesContext(parts_, shape, *pass);
+  const bool together =
+      chained && pass != nullptr && taps == nullptr && ChainTakesContext(parts_, shape, *pass);
   if (pass != nullptr && !together) DM_RETURN_IF_ERROR(RunContextPass(parts_, *pass, taps));
   if (taps != nullptr) {
     taps->EmitHeld("fc", {config_.hidden_size});
     taps->EmitHeld("hidden_norm", {config_.hidden_size});
   }
   ChainRunner runner(parts_, /*at_once=*/taps != nullptr);
-  const bool chained = parts_.fast && shape.paged && ChainsFit(parts_, shape.rows());
   ChainRunner* const chain = chained ? &runner : nullptr;
   BlockPath block(parts_, shape, chain, taps, together ? pass : nullptr);
   DM_RETURN_IF_ERROR(block.RunLayers());
