@@ -28,15 +28,17 @@ class RingWriter {
   // Waits for room, and for all but the last few copies to have come. Gives the stage; its barrier expects
   // `copied` bytes.
   __device__ unsigned char* Reserve(unsigned copied, std::uint64_t** full) {
+#pragma unroll 1
     for (; place_.count() - come_ > most_; ++come_) WaitForStage(m_.b.full, come_);
     unsigned char* const stage = m_.ring + place_.Begin(bytes_);
     begin_ += place_.Gap(bytes_);
     const unsigned end = begin_ + bytes_;
     // Those whose place it takes must be used, and the one whose barriers.
-    while (used_ < place_.count() &&
-           (end - m_.begins[used_ % Traits::kStages] > Traits::kRingBytes ||
-            place_.count() - used_ == Traits::kStages)) {
+#pragma unroll 1
+    while (end > free_until_ || place_.count() - used_ == Traits::kStages) {
       WaitForStage(m_.b.empty, used_++);
+      free_until_ = Traits::kRingBytes +
+                    (used_ == place_.count() ? begin_ : m_.begins[used_ % Traits::kStages]);
     }
     m_.begins[place_.slot()] = begin_;
     begin_ = end;
@@ -58,6 +60,7 @@ class RingWriter {
   unsigned come_ = 0;   // stages that have come, at least
   unsigned used_ = 0;   // stages that are used, at least
   unsigned most_ = 0;
+  unsigned free_until_ = Traits::kRingBytes;  // counted as begin_
 };
 
 // One thread: the weights of a step. They wait for nobody but for room.
@@ -96,12 +99,15 @@ __device__ void StreamRows(const StreamStep& step, const StreamMaps& maps,
   const StreamShare<kRows> share(step);
   const int arrivals = share.Arrivals();
   const bool norm = step.linear.norm_weight != nullptr;
+  int group = 0;
+#pragma unroll 1
   for (int i = 0; i < arrivals; ++i) {
     std::uint64_t* const there = norm ? &m.b.raw[ring.at] : &m.b.ready[ring.at];
     WaitFor(&m.b.used[ring.at], ring.parity ^ 1u);
     ArriveExpecting(there, Traits::kGroupBytes<kRows>);
-    CopySharedTensor(m.Group(ring.at), &maps.rows, 0,
-                     share.begin + i % share.groups * Traits::kGroupBlocks, there);
+    CopySharedTensor(m.Group(ring.at), &maps.rows, 0, share.begin + group * Traits::kGroupBlocks,
+                     there);
+    group = share.GroupAfter(group);
     ring.Advance();
   }
 }
@@ -125,8 +131,9 @@ class RowPreparer {
       // Two arrivals' weights are on their way at a time, the second one's since the arrival before: the
       // fence waits for loads as well.
       Weights weights, next;
-      if (works) LoadWeights(step.linear, share, 0, weights);
-      if (works && arrivals > 1) LoadWeights(step.linear, share, 1, next);
+      int group = 0, later = share.GroupAfter(0);
+      if (works) LoadWeights(step.linear, share, group, weights);
+      if (works) LoadWeights(step.linear, share, later, next);
       WaitFor(&m_.b.go[s], 0);
       if (!works) {
         // Groups that need nothing count all the same.
@@ -134,16 +141,19 @@ class RowPreparer {
         continue;
       }
       Scale(step.linear);
+#pragma unroll 1
       for (int i = 0; i < arrivals; ++i) {
         const int slot = place_.at;
         WaitFor(&m_.b.raw[slot], raw_parity_ >> slot & 1u);
         raw_parity_ ^= 1u << slot;
-        Normalise(step, share, i, slot, weights);
+        Normalise(step, share, group, i < share.groups, slot, weights);
         FenceShared();
         SyncThreads(kBarrier, Traits::kPreparers);
         if (thread_ == 0) Arrive(&m_.b.ready[slot]);
         weights = next;
-        if (i + 2 < arrivals) LoadWeights(step.linear, share, i + 2, next);
+        group = later;
+        later = share.GroupAfter(later);
+        LoadWeights(step.linear, share, later, next);
         place_.Advance();
       }
     }
@@ -162,18 +172,18 @@ class RowPreparer {
   __device__ int Row() const { return thread_ / 8 % kRows; }
   __device__ int FirstBlock() const { return thread_ / 8 / kRows * kOwn; }
   // Of this thread; behind the last block of the share, nothing.
-  __device__ int ColumnOf(const StreamShare<kRows>& share, int arrival, int own) const {
-    const int block = arrival % share.groups * Traits::kGroupBlocks + FirstBlock() + own;
+  __device__ int ColumnOf(const StreamShare<kRows>& share, int group, int own) const {
+    const int block = group * Traits::kGroupBlocks + FirstBlock() + own;
     return block < share.blocks ? (share.begin + block) * Traits::kBlock + Piece() * 8 : -1;
   }
 
   // Zero behind the last block, where rows are zero, too, or not used.
-  __device__ void LoadWeights(const StreamWork& a, const StreamShare<kRows>& share, int arrival,
+  __device__ void LoadWeights(const StreamWork& a, const StreamShare<kRows>& share, int group,
                               Weights& weights) const {
     const BFloat16* const from = a.norm_weight;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const int column = ColumnOf(share, arrival, i);
+      const int column = ColumnOf(share, group, i);
       weights.of[i] = column >= 0 ? __ldg(reinterpret_cast<const uint4*>(from + column)) : uint4{};
     }
   }
@@ -223,8 +233,9 @@ class RowPreparer {
     SyncThreads(kBarrier, Traits::kPreparers);  // they are read
   }
 
-  __device__ void Normalise(const StreamStep& step, const StreamShare<kRows>& share, int arrival,
-                            int slot, const Weights& weights) const {
+  // `new_columns`: the first time that this group of the step's rows comes.
+  __device__ void Normalise(const StreamStep& step, const StreamShare<kRows>& share, int group,
+                            bool new_columns, int slot, const Weights& weights) const {
     unsigned char* const at =
         m_.Group(slot) + Row() * 128 + (Piece() ^ (Row() & 7)) * 16 + FirstBlock() * kRows * 128;
     // Without a branch, so that none waits for another.
@@ -241,12 +252,12 @@ class RowPreparer {
     }
     const StreamWork& a = step.linear;
     if (a.normed == nullptr || blockIdx.x >= static_cast<unsigned>(step.split) || Row() >= a.rows ||
-        arrival >= share.groups) {
+        !new_columns) {
       return;
     }
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const int column = ColumnOf(share, arrival, i);
+      const int column = ColumnOf(share, group, i);
       if (column < 0) continue;
       *reinterpret_cast<uint4*>(a.normed + std::int64_t{Row()} * a.k + column) =
           *reinterpret_cast<uint4*>(at + i * kRows * 128);

@@ -40,7 +40,7 @@ class TileFinisher {
         row >= a.rows) {
       return;
     }
-    const int piece = thread % kPieces * kChunk;
+    const int piece = thread % kPieces * kOwn;
     const StreamTile at = TileOf(step, tile);
     const int count = CountOf(step, at, piece);
     if (count > 0) LoadSome(a.residual + row * a.parts[0].n + at.row + piece, count, before_);
@@ -50,13 +50,9 @@ class TileFinisher {
     SyncThreads(kConsumerBarrier, Traits::kConsumers);  // nobody reads the tile before any more
     Write(sums);
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
-    if (step.split == 2) {
-      Exchange();
-      Finish(step, tile);
-      ++turns_;
-    } else {
-      Finish(step, tile);
-    }
+    if (step.split == 2) Exchange();
+    Finish(step, tile);
+    turns_ += step.split - 1;
   }
 
   // The sums of squares of what this block stored in a step, and the greatest; zero for rows that it did not
@@ -88,7 +84,9 @@ class TileFinisher {
   __device__ float& Best() { return before_[0]; }
   __device__ float& BestOutput() { return before_[1]; }
 
-  static constexpr int kPieces = Traits::kTile / kChunk;  // of a row
+  // Outputs of a thread: few, since all code here is fetched anew in every step (kernels/PERFORMANCE.md).
+  static constexpr int kOwn = 4;
+  static constexpr int kPieces = Traits::kTile / kOwn;  // of a row
   static_assert(kRows * kPieces <= Traits::kConsumers);
 
   static __device__ int FirstRow(const StreamStep& step) {
@@ -111,34 +109,29 @@ class TileFinisher {
     }
   }
 
-  // Sums of both warpgroups, of four or eight neighbouring outputs.
-  template <int kCount>
-  __device__ void AddOwn(int row, int output, float (&z)[kCount]) const {
+  // Sums of both warpgroups, of neighbouring outputs.
+  __device__ void AddOwn(int row, int output, float (&z)[kOwn]) const {
     const float* const first = m_.sums + row * Traits::kSumPitch + output;
-    const float* const second = first + kRows * Traits::kSumPitch;
-#pragma unroll
-    for (int i = 0; i < kCount; i += 4) {
-      const float4 low = *reinterpret_cast<const float4*>(first + i);
-      const float4 high = *reinterpret_cast<const float4*>(second + i);
-      z[i] = low.x + high.x;
-      z[i + 1] = low.y + high.y;
-      z[i + 2] = low.z + high.z;
-      z[i + 3] = low.w + high.w;
-    }
+    const float4 low = *reinterpret_cast<const float4*>(first);
+    const float4 high = *reinterpret_cast<const float4*>(first + kRows * Traits::kSumPitch);
+    z[0] = low.x + high.x;
+    z[1] = low.y + high.y;
+    z[2] = low.z + high.z;
+    z[3] = low.w + high.w;
   }
 
   // Sends the other block its rows' sums, and waits for this one's.
   __device__ void Exchange() {
-    constexpr int kSenders = kRows / 2 * Traits::kTile / 4;
+    constexpr int kSenders = kRows / 2 * kPieces;
     constexpr unsigned kBytes = kSenders * 16;
     const int thread = static_cast<int>(threadIdx.x);
     const unsigned other = blockIdx.x % 2 ^ 1u;
     std::uint64_t* const here = &m_.b.sent[turns_ % 2];
     if (thread == 0) ArriveExpecting(here, kBytes);
     if (thread < kSenders) {
-      const int row = thread / (Traits::kTile / 4);
-      const int output = thread % (Traits::kTile / 4) * 4;
-      float z[4];
+      const int row = thread / kPieces;
+      const int output = thread % kPieces * kOwn;
+      float z[kOwn];
       AddOwn(static_cast<int>(other) * (kRows / 2) + row, output, z);
       SendToBlock(AddressInBlock(Sent(row, output), other), z, AddressInBlock(here, other));
     }
@@ -149,25 +142,22 @@ class TileFinisher {
     return m_.sent + (turns_ % 2 * (kRows / 2) + row) * Traits::kTile + output;
   }
 
-  // Sums of eight neighbouring outputs, in the order of the inner dimension's halves.
-  __device__ void Add(const StreamStep& step, int row, int output, float (&z)[kChunk]) const {
+  // The same, with the other block's. A sum of two is the same in either order.
+  __device__ void Add(const StreamStep& step, int row, int output, float (&z)[kOwn]) const {
     AddOwn(row, output, z);
     if (step.split == 1) return;
-    const auto* const sent = reinterpret_cast<const float4*>(Sent(row - FirstRow(step), output));
-    const float4 low = sent[0], high = sent[1];
-    const float others[kChunk] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
-      // A sum of two is the same in either order.
-      z[i] += others[i];
-    }
+    const float4 sent = *reinterpret_cast<const float4*>(Sent(row - FirstRow(step), output));
+    z[0] += sent.x;
+    z[1] += sent.y;
+    z[2] += sent.z;
+    z[3] += sent.w;
   }
 
   __device__ void Finish(const StreamStep& step, int tile) {
     const int thread = static_cast<int>(threadIdx.x);
     if (thread >= kRows / step.split * kPieces) return;  // whole warps
     const int row = FirstRow(step) + thread / kPieces;
-    const int piece = thread % kPieces * kChunk;
+    const int piece = thread % kPieces * kOwn;
     const bool valid = row < step.linear.rows;
     const StreamTile at = TileOf(step, tile);
     if (IsPair(step)) {
@@ -177,10 +167,10 @@ class TileFinisher {
     }
   }
 
-  // Outputs of a tile that this piece has, at most eight.
+  // Outputs of a tile that this piece has.
   static __device__ int CountOf(const StreamStep& step, const StreamTile& at, int piece) {
     const int of_part = static_cast<int>(step.linear.parts[at.part].n) - at.row;
-    return min(min(step.height, of_part) - piece, kChunk);
+    return min(min(step.height, of_part) - piece, kOwn);
   }
 
   __device__ void FinishPair(const StreamStep& step, const StreamTile& at, int row,
@@ -188,11 +178,11 @@ class TileFinisher {
     const int count = CountOf(step, at, piece);
     if (count <= 0) return;
     const StreamOutputs& part = step.linear.parts[0];
-    float gate[kChunk], up[kChunk];
+    float gate[kOwn], up[kOwn];
     Add(step, row, piece + (step.up_first ? step.height : 0), gate);
     Add(step, row, piece + (step.up_first ? 0 : step.height), up);
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < kOwn; ++i) {
       const float g = ToFloat(Round(gate[i]));
       // e^-g is infinite for a gate below -88: the quotient is then -0, as it should be.
       gate[i] = g / (1.0f + expf(-g)) * ToFloat(Round(up[i]));
@@ -201,9 +191,9 @@ class TileFinisher {
   }
 
   // A thread meets outputs in ascending order: the first of equals stays.
-  __device__ void KeepBest(int output, int count, const float (&z)[kChunk]) {
+  __device__ void KeepBest(int output, int count, const float (&z)[kOwn]) {
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < kOwn; ++i) {
       const float stored = ToFloat(Round(z[i]));
       if (i < count && stored > Best()) {
         Best() = stored;
@@ -220,17 +210,17 @@ class TileFinisher {
     if (count <= 0) return 0;
     const std::int64_t output = at.group * part.n + at.row + piece;
     const std::int64_t place = std::int64_t{row} * part.groups * part.n + output;
-    float z[kChunk];
+    float z[kOwn];
     Add(step, row, piece, z);
     if (part.bias != nullptr) {
-      float bias[kChunk];
+      float bias[kOwn];
       LoadSome(part.bias + output, count, bias);
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) z[i] += bias[i];
+      for (int i = 0; i < kOwn; ++i) z[i] += bias[i];
     }
     if (a.epilogue == StreamEpilogue::kStore) {
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) {
+      for (int i = 0; i < kOwn; ++i) {
         z[i] *= a.multiplier;
         if (a.softcap > 0) z[i] = a.softcap * tanhf(z[i] / a.softcap);
       }
@@ -239,45 +229,53 @@ class TileFinisher {
     if (a.row_best != nullptr) KeepBest(at.row + piece, count, z);
     if (a.epilogue == StreamEpilogue::kResidual) {
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) z[i] = before_[i] + ToFloat(Round(z[i]));
+      for (int i = 0; i < kOwn; ++i) z[i] = before_[i] + ToFloat(Round(z[i]));
       StoreSome(a.residual + place, count, z);
     }
     float squares = 0;
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < kOwn; ++i) {
       const float stored = i < count ? ToFloat(Round(z[i])) : 0.0f;
       squares = fmaf(stored, stored, squares);
     }
     return squares;
   }
 
-  // 16 bytes at once where that many belong together; tiles of any height begin anywhere.
+  // All at once where that many belong together; tiles of any height begin anywhere.
   static __device__ bool Whole(const BFloat16* at, int count) {
-    return count == kChunk && reinterpret_cast<std::uint64_t>(at) % 16 == 0;
+    return count == kOwn && reinterpret_cast<std::uint64_t>(at) % (2 * kOwn) == 0;
   }
-  static __device__ void LoadSome(const BFloat16* from, int count, float (&values)[kChunk]) {
+  static __device__ void LoadSome(const BFloat16* from, int count, float (&values)[kOwn]) {
     if (Whole(from, count)) {
-      Widen(__ldcg(reinterpret_cast<const uint4*>(from)), values);
+      const uint2 raw = __ldcg(reinterpret_cast<const uint2*>(from));
+      values[0] = __uint_as_float(raw.x << 16);
+      values[1] = __uint_as_float(raw.x & 0xFFFF0000u);
+      values[2] = __uint_as_float(raw.y << 16);
+      values[3] = __uint_as_float(raw.y & 0xFFFF0000u);
       return;
     }
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < kOwn; ++i) {
       values[i] =
           i < count ? FloatOf(__ldcg(reinterpret_cast<const unsigned short*>(from + i))) : 0.0f;
     }
   }
-  static __device__ void StoreSome(BFloat16* to, int count, const float (&values)[kChunk]) {
+  static __device__ void StoreSome(BFloat16* to, int count, const float (&values)[kOwn]) {
     if (Whole(to, count)) {
-      StoreChunk<true>(to, kChunk, values);
-    } else {
-      StoreChunk<false>(to, count, values);
+      *reinterpret_cast<uint2*>(to) =
+          make_uint2(RoundPair(values[0], values[1]), RoundPair(values[2], values[3]));
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      if (i < count) to[i] = Round(values[i]);
     }
   }
 
   const ChainMemory<kRows>& m_;
   unsigned turns_ = 0;  // tiles shared so far
   float squares_ = 0;
-  float before_[kChunk] = {};  // of the residual stream, this thread's part of the tile
+  float before_[kOwn] = {};  // of the residual stream, this thread's part of the tile
 };
 
 }  // namespace draftmark::kernels

@@ -137,7 +137,7 @@ class HeadFinisher {
 };
 
 // A heads step's vectors, after each other, dealt to the warps of the grid. `own`: its heads. For all
-// consumers: Prepare, then, when the steps before have ended, Run.
+// consumers, for each vector: Prepare, then, when the steps before have ended, Run.
 class HeadsRunner {
  public:
   __device__ __forceinline__ HeadsRunner(const StreamHeads* own, int count)
@@ -159,12 +159,9 @@ class HeadsRunner {
     }
     return false;
   }
-  __device__ __forceinline__ void Run(bool prepared, float* shared) {
-    float* const values = shared + threadIdx.x / kWarp * StreamChainTraits::kMostHeadDim;
-    while (prepared) {
-      finisher_.Run(values);
-      prepared = Prepare();
-    }
+  // The vector that was prepared.
+  __device__ __forceinline__ void Run(float* shared) const {
+    finisher_.Run(shared + threadIdx.x / kWarp * StreamChainTraits::kMostHeadDim);
   }
 
  private:

@@ -132,8 +132,9 @@ struct StreamShare {
   bool stays;  // the rows do, for all tiles
 
   __device__ explicit StreamShare(const StreamStep& step) {
-    const int unit = static_cast<int>(blockIdx.x) / step.split;
-    const int rank = static_cast<int>(blockIdx.x) % step.split;
+    static_assert(Traits::kCluster == 2);
+    const int unit = static_cast<int>(blockIdx.x) >> (step.split - 1);
+    const int rank = static_cast<int>(blockIdx.x) & (step.split - 1);
     first_tile = unit * step.of_unit;
     tiles = max(min(step.of_unit, step.tiles - first_tile), 0);
     begin = rank == 0 ? 0 : step.first_half;
@@ -141,6 +142,8 @@ struct StreamShare {
     groups = (blocks + Traits::kGroupBlocks - 1) / Traits::kGroupBlocks;
     stays = groups <= Traits::kGroups<kRows>;
   }
+  // Groups come in turns.
+  __device__ int GroupAfter(int group) const { return group + 1 < groups ? group + 1 : 0; }
   // How many groups of rows come, all in all.
   __device__ int Arrivals() const { return tiles == 0 ? 0 : stays ? groups : groups * tiles; }
 };

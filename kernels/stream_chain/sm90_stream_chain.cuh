@@ -69,9 +69,11 @@ class ChainConsumer {
                   Traits::kConsumers);
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
     HeadsRunner runner(heads, step.last_heads - step.first_heads);
-    const bool any = runner.Prepare();
+    while (runner.Prepare()) {
+      WaitFor(&m_.b.go[s], 0);
+      runner.Run(m_.sums);
+    }
     WaitFor(&m_.b.go[s], 0);
-    runner.Run(any, m_.sums);
   }
 
   __device__ void RunAttention(const ChainAttention& attention, int s) {
@@ -217,6 +219,22 @@ __device__ void StartSteps(const StreamChainArgs& a, const ChainMemory<kRows>& m
   }
 }
 
+// A warp, a few barriers for each lane: all but those that the consumers' warps arrive on wait for one.
+template <int kConsumerWarps, typename Barriers>
+__device__ __forceinline__ void InitBarriers(Barriers& barriers) {
+  const auto within = [](const std::uint64_t* barrier, const auto& all) {
+    return barrier >= &all[0] && barrier < &all[0] + sizeof(all) / sizeof(all[0]);
+  };
+  auto* const first = reinterpret_cast<std::uint64_t*>(&barriers);
+  constexpr int kCount = static_cast<int>(sizeof(Barriers) / sizeof(std::uint64_t));
+  for (int i = static_cast<int>(threadIdx.x) % kWarp; i < kCount; i += kWarp) {
+    std::uint64_t* const barrier = first + i;
+    const bool consumers = within(barrier, barriers.empty) || within(barrier, barriers.used) ||
+                           barrier == &barriers.queries_used;
+    InitBarrier(barrier, consumers ? kConsumerWarps : 1);
+  }
+}
+
 // Launched in clusters of kCluster blocks.
 template <int kRows>
 __global__ void __launch_bounds__(DM_WARPGROUP ? StreamChainTraits::kThreads : kNoThreads, 1)
@@ -247,21 +265,8 @@ __global__ void __launch_bounds__(DM_WARPGROUP ? StreamChainTraits::kThreads : k
   LaunchDependents();
   CopyArguments(a.steps, a.count, rest.steps, Traits::kThreads);
   CopyArguments(a.attentions, Traits::kMostAttentions, rest.attentions, Traits::kThreads);
-  if (threadIdx.x == kWeightsWarp * kWarp) {
-    for (int s = 0; s < Traits::kStages; ++s) {
-      InitBarrier(&barriers.full[s], 1);
-      InitBarrier(&barriers.empty[s], kConsumerWarps);
-    }
-    for (int g = 0; g < ChainMemory<kRows>::kGroups; ++g) {
-      InitBarrier(&barriers.raw[g], 1);
-      InitBarrier(&barriers.ready[g], 1);
-      InitBarrier(&barriers.used[g], kConsumerWarps);
-    }
-    for (int s = 0; s < Traits::kMostSteps; ++s) InitBarrier(&barriers.go[s], 1);
-    InitBarrier(&barriers.sent[0], 1);
-    InitBarrier(&barriers.sent[1], 1);
-    InitBarrier(&barriers.queries_full, 1);
-    InitBarrier(&barriers.queries_used, kConsumerWarps);
+  if (warp == kWeightsWarp) {
+    InitBarriers<kConsumerWarps>(barriers);
     FenceBarriers();
   }
   __syncthreads();
