@@ -34,6 +34,11 @@ __device__ __forceinline__ std::uint64_t Describe(std::uint32_t address, std::ui
   return kSwizzle128 | std::uint64_t{patterns >> 4} << 32 | std::uint64_t{lines >> 4} << 16 |
          ((address & 0x3FFFF) >> 4);
 }
+// The operand that begins `bytes` (a multiple of 16) further on.
+__device__ __forceinline__ std::uint64_t Along(std::uint64_t described, std::uint32_t bytes) {
+  // Nothing carries over: addresses of shared memory end before.
+  return (described & 0xFFFFFFFF00000000u) | (static_cast<std::uint32_t>(described) + (bytes >> 4));
+}
 
 // From here on the threads of this warpgroup have so many registers, more or fewer than the launch gave
 // them. More are waited for, until other warpgroups of the block have given theirs up.

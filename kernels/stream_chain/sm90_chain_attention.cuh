@@ -4,7 +4,7 @@
 // blocks puts some of the queries together.
 //
 // A stage holds two cache blocks, [2][d / 64][keys, values][16][64] in the 128-byte swizzle. The two
-// warpgroups take turns with stages. Queries and results lie where a linear step has its rows.
+// warpgroups take turns with stages. Queries, and behind them results, lie where a linear step has its rows.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_ATTENTION_CUH_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_ATTENTION_CUH_
 
@@ -17,7 +17,6 @@
 #include "kernels/paged_attention/sm80_combine_splits.cuh"
 #include "kernels/paged_attention/sm90_attention_products.cuh"
 #include "kernels/paged_attention/sm90_attention_work.cuh"
-#include "kernels/paged_attention/sm90_merge_groups.cuh"
 #include "kernels/paged_attention/sm90_query_group.cuh"
 #include "kernels/stream_chain/sm90_chain_copies.cuh"
 #include "kernels/stream_chain/sm90_chain_finish.cuh"
@@ -152,17 +151,19 @@ class ChainAttender {
       queries.Start(a_.args, work);
       WaitFor(&m_.b.queries_full, turn & 1u);
       const int stages = (work.units + 1) / 2;
-      const int own = static_cast<int>(threadIdx.x) / Attention::Hopper::kGroupThreads;
-      if (own == 1 && stages > 0) Pass(stage);
-      for (int i = own; i < stages; i += 2) {
+      const int own = OwnOfStages(stage);
+#pragma unroll 1
+      for (int i = 0; i < stages; ++i, stage.Advance(kStageBytes)) {
+        if (((i ^ own) & 1) != 0) continue;
         WaitFor(&m_.b.full[stage.slot()], stage.parity());
         Attend(work, i, m_.ring + stage.Begin(kStageBytes), queries);
-        Release(stage);
-        if (i + 1 < stages) Pass(stage);
+        if (threadIdx.x % kWarp == 0) Arrive(&m_.b.empty[stage.slot()]);
       }
+      Leave(work, queries, own);
+      // The copy engine writes the next queries over these and their results.
+      if (index + static_cast<int>(gridDim.x) < a_.works) FenceShared();
       __syncwarp();
       if (threadIdx.x % kWarp == 0) Arrive(&m_.b.queries_used);
-      Leave(work, queries);
     }
     // All own parts are there before anybody waits for another block's.
     for (int index = static_cast<int>(blockIdx.x); index < a_.works;
@@ -178,23 +179,17 @@ class ChainAttender {
   using Group = QueryGroup<kHeadDim, kKeys>;
   using Unit = ChainUnit<kHeadDim>;
   static constexpr int kQueryHalfBytes = Attention::kQueries * 128;
-  static constexpr int kPitch = Attention::Hopper::kPitch<kHeadDim>;
-  static constexpr int kOwnBytes = Attention::kQueries * kPitch * 4;
   static constexpr unsigned kStageBytes = 2 * Unit::kBytes;
-  static_assert(2 * kQueryHalfBytes + kOwnBytes + 2 * Attention::kQueries * 8 <=
-                Traits::kAllRowBytes);
+  // Sums of the even and of the odd stages, [2][64][kHeadDim], where queries and rows lie; beside them, where a
+  // tile's sums lie, maxima and denominators, [2][64].
+  static constexpr int kSums = Attention::kQueries * kHeadDim;
+  static_assert(2 * kSums * 4 <= Traits::kAllRowBytes);
+  static_assert(2 * Attention::kQueries * 8 <= Traits::kSumBytes);
 
-  __device__ __forceinline__ void Release(StagePlace& stage) const {
-    if (threadIdx.x % kWarp == 0) Arrive(&m_.b.empty[stage.slot()]);
-    stage.Advance(kStageBytes);
+  // Of four columns; in an order without conflicts between a warp's rows.
+  __device__ __forceinline__ static int PlaceOfSums(int query, int column) {
+    return query * kHeadDim + (column ^ (query & 7) * 8);
   }
-  // A stage of the other warpgroup's.
-  __device__ __forceinline__ void Pass(StagePlace& stage) const {
-    WaitFor(&m_.b.full[stage.slot()], stage.parity());
-    Release(stage);
-  }
-
-  __device__ float* Own() const { return reinterpret_cast<float*>(m_.rows + 2 * kQueryHalfBytes); }
 
   __device__ __forceinline__ void Attend(const ChainWork& work, int index, unsigned char* stage,
                                          Group& queries) const {
@@ -296,24 +291,51 @@ class ChainAttender {
            work.kv_head * group + query % group;
   }
 
-  // This split's results to where all blocks see them.
-  __device__ void Leave(const ChainWork& work, const Group& queries) const {
+  // This split's results, of even and odd stages, to where all blocks see them.
+  __device__ void Leave(const ChainWork& work, const Group& queries, int own) const {
     const int count = work.last_query - work.first_query + 1;
-    float* const own = Own();
-    auto* const stats =
-        reinterpret_cast<float2(*)[Attention::kQueries]>(m_.rows + 2 * kQueryHalfBytes + kOwnBytes);
-    MergeGroups(queries, count, stats, own, [] {});
+    auto* const sums = reinterpret_cast<float*>(m_.rows);
+    auto* const stats = reinterpret_cast<float2*>(m_.sums);
+    const int thread = static_cast<int>(threadIdx.x) % Attention::Hopper::kGroupThreads;
+    const int lane = thread % kWarp;
+    SyncThreads(kConsumerBarrier, Traits::kConsumers);  // nobody reads the queries any more
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int query = thread / kWarp * 16 + lane / 4 + 8 * half;
+      float total = queries.denominator[half];
+      total += __shfl_xor_sync(kAllLanes, total, 1);
+      total += __shfl_xor_sync(kAllLanes, total, 2);
+      if (lane % 4 == 0) {
+        stats[own * Attention::kQueries + query] = make_float2(queries.maximum[half], total);
+      }
+#pragma unroll
+      for (int j = 0; j < kHeadDim / 8; ++j) {
+        float* const place = sums + own * kSums + PlaceOfSums(query, j * 8) + lane % 4 * 2;
+        *reinterpret_cast<float2*>(place) =
+            make_float2(queries.sums[j][2 * half], queries.sums[j][2 * half + 1]);
+      }
+    }
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
     constexpr int kPieces = kHeadDim / 4;
     constexpr int kStep = Traits::kConsumers / kPieces;
     const int piece = static_cast<int>(threadIdx.x) % kPieces;
+#pragma unroll 2
     for (int query = static_cast<int>(threadIdx.x) / kPieces; query < count; query += kStep) {
+      const float2 a = stats[query], b = stats[Attention::kQueries + query];
+      const float maximum = fmaxf(a.x, b.x);
+      const float base = maximum == -INFINITY ? 0.0f : maximum;
+      // Exactly 0 has seen nothing; NaN must go on.
+      const float of_a = a.y == 0.0f ? 0.0f : PowerOfTwo(a.x - base);
+      const float of_b = b.y == 0.0f ? 0.0f : PowerOfTwo(b.x - base);
+      const float* const from = sums + PlaceOfSums(query, piece * 4);
+      const float4 even = *reinterpret_cast<const float4*>(from);
+      const float4 odd = *reinterpret_cast<const float4*>(from + kSums);
       const std::int64_t at = ResultOf(work, query) * a_.splits + work.split;
-      const float* const from = own + query * kPitch;
       __stcg(reinterpret_cast<float4*>(a_.launch.partial + at * kHeadDim) + piece,
-             reinterpret_cast<const float4*>(from)[piece]);
+             make_float4(fmaf(of_a, even.x, of_b * odd.x), fmaf(of_a, even.y, of_b * odd.y),
+                         fmaf(of_a, even.z, of_b * odd.z), fmaf(of_a, even.w, of_b * odd.w)));
       if (piece == 0) {
-        __stcg(a_.launch.stats + at, *reinterpret_cast<const float2*>(from + kHeadDim));
+        __stcg(a_.launch.stats + at, make_float2(maximum, fmaf(of_a, a.y, of_b * b.y)));
       }
     }
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
@@ -337,37 +359,49 @@ class ChainAttender {
     }
   }
 
-  // All loads of up to 16 splits at once: the way to L2 is what takes its time.
+  // Each half of the warp has 8 of 16 splits, and all of its loads are on their way at once: the way to L2 is
+  // what takes its time.
   __device__ __forceinline__ void CombineColumns(std::int64_t result, int column) const {
-    constexpr int kAtATime = 16;
+    constexpr int kAtATime = 8;
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int half = lane / 16 * kAtATime;
     const float2 stat = lane < a_.splits ? __ldcg(a_.launch.stats + result * a_.splits + lane)
                                          : make_float2(-INFINITY, 0.0f);
-    const float* const from = a_.launch.partial + result * a_.splits * kHeadDim + column + lane * 2;
+    const float* from =
+        a_.launch.partial + (result * a_.splits + half) * kHeadDim + column + lane % 16 * 4;
     const float sink = a_.args.sinks != nullptr
                            ? ToFloat(a_.args.sinks[result % a_.args.heads]) * kLog2E
                            : -INFINITY;
     SplitWeights weights;
-    float2 sum = {};
-    for (int base = 0; base < a_.splits; base += kAtATime) {
-      float2 values[kAtATime];
+    float4 sum = {};
+#pragma unroll 1
+    for (int base = half; base < a_.splits + half; base += 2 * kAtATime) {
+      float4 values[kAtATime];
 #pragma unroll
       for (int i = 0; i < kAtATime; ++i) {
         values[i] = base + i < a_.splits
-                        ? __ldcg(reinterpret_cast<const float2*>(from + (base + i) * kHeadDim))
-                        : float2{};
+                        ? __ldcg(reinterpret_cast<const float4*>(from + i * kHeadDim))
+                        : float4{};
       }
-      if (base == 0) weights = WeighSplits(stat, sink);
+      if (base == half) weights = WeighSplits(stat, sink);
 #pragma unroll
       for (int i = 0; i < kAtATime; ++i) {
         const float weight = __shfl_sync(kAllLanes, weights.weight, base + i);
         sum.x = fmaf(weight, values[i].x, sum.x);
         sum.y = fmaf(weight, values[i].y, sum.y);
+        sum.z = fmaf(weight, values[i].z, sum.z);
+        sum.w = fmaf(weight, values[i].w, sum.w);
       }
+      from += 2 * kAtATime * kHeadDim;
     }
+    sum.x += __shfl_xor_sync(kAllLanes, sum.x, 16);
+    sum.y += __shfl_xor_sync(kAllLanes, sum.y, 16);
+    sum.z += __shfl_xor_sync(kAllLanes, sum.z, 16);
+    sum.w += __shfl_xor_sync(kAllLanes, sum.w, 16);
     const float scale = weights.denominator == 0.0f ? 0.0f : 1.0f / weights.denominator;
-    *reinterpret_cast<std::uint32_t*>(a_.args.out + result * kHeadDim + column + lane * 2) =
-        RoundPair(sum.x * scale, sum.y * scale);
+    if (half > 0) return;
+    *reinterpret_cast<uint2*>(a_.args.out + result * kHeadDim + column + lane * 4) = make_uint2(
+        RoundPair(sum.x * scale, sum.y * scale), RoundPair(sum.z * scale, sum.w * scale));
   }
 
   const ChainAttention& a_;

@@ -23,7 +23,7 @@ class RingWriter {
   // faster, but hold up everything else that passes through it.
   __device__ void StagesOf(unsigned bytes) {
     bytes_ = bytes;
-    most_ = min((Traits::kBytesOnTheWay - 1) / static_cast<int>(bytes), Traits::kStages - 1);
+    most_ = min((Traits::kBytesOnTheWay - 1) / static_cast<int>(bytes), Traits::kMostOnTheWay);
   }
   // Waits for room, and for all but the last few copies to have come. Gives the stage; its barrier expects
   // `copied` bytes.
@@ -112,7 +112,8 @@ __device__ void StreamRows(const StreamStep& step, const StreamMaps& maps,
   }
 }
 
-// A warpgroup: RMSNorm of the rows where they lie, one rounding.
+// A warpgroup: RMSNorm of the rows where they lie, one rounding. A thread has eight columns of a group's, and
+// every other one of the rows; so it needs few weights, which are there before the rows.
 template <int kRows>
 class RowPreparer {
  public:
@@ -124,16 +125,11 @@ class RowPreparer {
   __device__ void Run() {
     for (int s = 0; s < a_.count; ++s) {
       const StreamStep& step = m_.steps[s];
-      const bool linear = step.tiles > 0;
       const StreamShare<kRows> share(step);
-      const int arrivals = linear ? share.Arrivals() : 0;
+      const int arrivals = step.tiles > 0 ? share.Arrivals() : 0;
       const bool works = arrivals > 0 && step.linear.norm_weight != nullptr;
-      // Two arrivals' weights are on their way at a time, the second one's since the arrival before: the
-      // fence waits for loads as well.
-      Weights weights, next;
-      int group = 0, later = share.GroupAfter(0);
-      if (works) LoadWeights(step.linear, share, group, weights);
-      if (works) LoadWeights(step.linear, share, later, next);
+      uint4 weights[kAhead];
+      if (works) LoadWeights(step.linear, share, weights);
       WaitFor(&m_.b.go[s], 0);
       if (!works) {
         // Groups that need nothing count all the same.
@@ -141,19 +137,25 @@ class RowPreparer {
         continue;
       }
       Scale(step.linear);
+      int group = 0;
 #pragma unroll 1
       for (int i = 0; i < arrivals; ++i) {
         const int slot = place_.at;
+        // The first few groups' weights are at hand. Those of more columns, and of rows that come once more,
+        // are loaded while the others are waited for: the fence below waits for loads, too.
+        uint4 weight = weights[0];
+#pragma unroll
+        for (int ahead = 1; ahead < kAhead; ++ahead) {
+          if (group == ahead) weight = weights[ahead];
+        }
+        if (group >= kAhead) weight = WeightOf(step.linear, share, group);
         WaitFor(&m_.b.raw[slot], raw_parity_ >> slot & 1u);
         raw_parity_ ^= 1u << slot;
-        Normalise(step, share, group, i < share.groups, slot, weights);
+        Normalise(step, share, group, i < share.groups, slot, weight);
         FenceShared();
         SyncThreads(kBarrier, Traits::kPreparers);
         if (thread_ == 0) Arrive(&m_.b.ready[slot]);
-        weights = next;
-        group = later;
-        later = share.GroupAfter(later);
-        LoadWeights(step.linear, share, later, next);
+        group = share.GroupAfter(group);
         place_.Advance();
       }
     }
@@ -161,31 +163,27 @@ class RowPreparer {
 
  private:
   static constexpr int kBarrier = 2;
-  // Eight threads have a row of a block; with eight rows, half of the threads have half of the blocks.
-  static constexpr int kHalves = Traits::kPreparers / 8 / kRows;
-  static constexpr int kOwn = Traits::kGroupBlocks / kHalves;
-  struct Weights {
-    uint4 of[kOwn];
-  };
+  static constexpr int kAhead = 6;                          // groups whose weights a thread holds
+  static constexpr int kPieces = Traits::kGroupBlocks * 8;  // of eight columns, of a group
+  static constexpr int kSharers = Traits::kPreparers / kPieces;  // of a piece's rows
+  static constexpr int kOwn = kRows / kSharers;                  // rows
 
-  __device__ int Piece() const { return thread_ % 8; }
-  __device__ int Row() const { return thread_ / 8 % kRows; }
-  __device__ int FirstBlock() const { return thread_ / 8 / kRows * kOwn; }
+  __device__ int Row(int own) const { return thread_ / kPieces + own * kSharers; }
   // Of this thread; behind the last block of the share, nothing.
-  __device__ int ColumnOf(const StreamShare<kRows>& share, int group, int own) const {
-    const int block = group * Traits::kGroupBlocks + FirstBlock() + own;
-    return block < share.blocks ? (share.begin + block) * Traits::kBlock + Piece() * 8 : -1;
+  __device__ int ColumnOf(const StreamShare<kRows>& share, int group) const {
+    const int block = group * Traits::kGroupBlocks + thread_ % kPieces / 8;
+    return block < share.blocks ? (share.begin + block) * Traits::kBlock + thread_ % 8 * 8 : -1;
   }
 
   // Zero behind the last block, where rows are zero, too, or not used.
-  __device__ void LoadWeights(const StreamWork& a, const StreamShare<kRows>& share, int group,
-                              Weights& weights) const {
-    const BFloat16* const from = a.norm_weight;
+  __device__ uint4 WeightOf(const StreamWork& a, const StreamShare<kRows>& share, int group) const {
+    const int column = ColumnOf(share, group);
+    return column >= 0 ? __ldg(reinterpret_cast<const uint4*>(a.norm_weight + column)) : uint4{};
+  }
+  __device__ void LoadWeights(const StreamWork& a, const StreamShare<kRows>& share,
+                              uint4 (&weights)[kAhead]) const {
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const int column = ColumnOf(share, group, i);
-      weights.of[i] = column >= 0 ? __ldg(reinterpret_cast<const uint4*>(from + column)) : uint4{};
-    }
+    for (int group = 0; group < kAhead; ++group) weights[group] = WeightOf(a, share, group);
   }
 
   // Four threads have a part of all rows, four rows each: everybody reads the same few lines at the same
@@ -198,6 +196,7 @@ class RowPreparer {
     const auto* const from = reinterpret_cast<const float4*>(a.norm_sums) + thread_ % kQuads;
     const int count = a.norm_parts;
     float sums[4] = {};
+#pragma unroll 1
     for (int first = thread_ / kQuads; first < count; first += kAtOnce * kStep) {
       float4 parts[kAtOnce];
 #pragma unroll
@@ -223,51 +222,53 @@ class RowPreparer {
           make_float4(sums[0], sums[1], sums[2], sums[3]);
     }
     SyncThreads(kBarrier, Traits::kPreparers);
-    // Every thread needs one row's, and finds it by itself.
+    // Each warp finds all rows' by itself, a lane a row.
+    const int row = lane % static_cast<int>(Traits::kMostRows);
     float sum = 0;
 #pragma unroll
     for (int warp = 0; warp < Traits::kPreparers / kWarp; ++warp) {
-      sum += m_.squares[warp * Traits::kMostRows + Row()];
+      sum += m_.squares[warp * Traits::kMostRows + row];
     }
-    scale_ = Row() < a.rows ? 1.0f / sqrtf(sum / static_cast<float>(a.k) + a.epsilon) : 0.0f;
+    const float scale =
+        row < a.rows ? 1.0f / sqrtf(sum / static_cast<float>(a.k) + a.epsilon) : 0.0f;
+#pragma unroll
+    for (int own = 0; own < kOwn; ++own) {
+      scales_[own] = __shfl_sync(kAllLanes, scale, Row(own));
+    }
     SyncThreads(kBarrier, Traits::kPreparers);  // they are read
   }
 
   // `new_columns`: the first time that this group of the step's rows comes.
   __device__ void Normalise(const StreamStep& step, const StreamShare<kRows>& share, int group,
-                            bool new_columns, int slot, const Weights& weights) const {
-    unsigned char* const at =
-        m_.Group(slot) + Row() * 128 + (Piece() ^ (Row() & 7)) * 16 + FirstBlock() * kRows * 128;
-    // Without a branch, so that none waits for another.
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      auto* const place = reinterpret_cast<uint4*>(at + i * kRows * 128);
-      float x[kChunk], weight[kChunk];
-      Widen(*place, x);
-      Widen(weights.of[i], weight);
-#pragma unroll
-      for (int c = 0; c < kChunk; ++c) x[c] = x[c] * scale_ * weight[c];
-      *place = make_uint4(RoundPair(x[0], x[1]), RoundPair(x[2], x[3]), RoundPair(x[4], x[5]),
-                          RoundPair(x[6], x[7]));
-    }
+                            bool new_columns, int slot, uint4 weights) const {
+    unsigned char* const at = m_.Group(slot) + thread_ % kPieces / 8 * Traits::kRowBytes<kRows>;
     const StreamWork& a = step.linear;
-    if (a.normed == nullptr || blockIdx.x >= static_cast<unsigned>(step.split) || Row() >= a.rows ||
-        !new_columns) {
-      return;
-    }
+    const int column = ColumnOf(share, group);
+    const bool stored = a.normed != nullptr && new_columns && column >= 0 &&
+                        blockIdx.x < static_cast<unsigned>(step.split);
+    float weight[kChunk];
+    Widen(weights, weight);
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const int column = ColumnOf(share, group, i);
-      if (column < 0) continue;
-      *reinterpret_cast<uint4*>(a.normed + std::int64_t{Row()} * a.k + column) =
-          *reinterpret_cast<uint4*>(at + i * kRows * 128);
+    for (int own = 0; own < kOwn; ++own) {
+      const int row = Row(own);
+      auto* const place = reinterpret_cast<uint4*>(at + row * 128 + (thread_ % 8 ^ (row & 7)) * 16);
+      float x[kChunk];
+      Widen(*place, x);
+#pragma unroll
+      for (int c = 0; c < kChunk; ++c) x[c] = x[c] * scales_[own] * weight[c];
+      const uint4 result = make_uint4(RoundPair(x[0], x[1]), RoundPair(x[2], x[3]),
+                                      RoundPair(x[4], x[5]), RoundPair(x[6], x[7]));
+      *place = result;
+      if (stored && row < a.rows) {
+        *reinterpret_cast<uint4*>(a.normed + std::int64_t{row} * a.k + column) = result;
+      }
     }
   }
 
   const StreamChainArgs& a_;
   const ChainMemory<kRows>& m_;
   const int thread_;
-  float scale_ = 0;  // of this thread's row
+  float scales_[kOwn] = {};  // of this thread's rows
   RingPlace<ChainMemory<kRows>::kGroups> place_;
   unsigned raw_parity_ = 0;  // a bit for each slot: only steps with a norm use that barrier
 };

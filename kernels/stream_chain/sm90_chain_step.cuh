@@ -191,6 +191,12 @@ class StagePlace {
   unsigned at_ = 0;
 };
 
+// Which of the stages from here on are this warpgroup's: 0 the even ones, 1 the odd ones. The ring's
+// count decides, so a step's first stage is sometimes the one's and sometimes the other's.
+__device__ __forceinline__ int OwnOfStages(const StagePlace& stage) {
+  return static_cast<int>((threadIdx.x / 128 ^ stage.count()) & 1u);
+}
+
 // Shared memory of a block.
 template <int kRows>
 struct ChainMemory {
@@ -199,7 +205,7 @@ struct ChainMemory {
 
   struct Barriers {
     std::uint64_t full[Traits::kStages];   // a stage's weights are there
-    std::uint64_t empty[Traits::kStages];  // ... are used
+    std::uint64_t empty[Traits::kStages];  // ... are used, by the one warpgroup whose stage it is
     std::uint64_t raw[kGroups];            // a group of rows is there, still to be normed
     std::uint64_t ready[kGroups];          // ... can be multiplied
     std::uint64_t used[kGroups];           // ... is used

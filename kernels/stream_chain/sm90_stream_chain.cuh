@@ -1,7 +1,7 @@
 // Streaming chains: one block for each SM, which stays for all steps. The weights of all linear steps
 // flow into a ring of stages as fast as memory gives them. Rows come when all blocks have done the steps
 // that this one needs, are normed in shared memory where a step asks for it, and two warpgroups multiply: each has
-// one of a stage's two blocks of 64 columns, and the two sums of a tile are added behind the last one.
+// every other stage, and the two sums of a tile are added behind the last one.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_STREAM_CHAIN_CUH_
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ void CopyArguments(const T* from, int count, T* to, i
   }
 }
 
-// Two warpgroups.
+// Two warpgroups, which take turns with the stages of the ring.
 template <int kRows>
 class ChainConsumer {
  public:
@@ -125,13 +125,11 @@ class ChainConsumer {
                                                const StreamShare<kRows>& share, bool first,
                                                bool last, Sums& sums) {
     constexpr unsigned kPattern = 1024;
-    const int warpgroup = static_cast<int>(threadIdx.x) / 128;
     const bool leader = threadIdx.x % kWarp == 0;
-    const int block_bytes = StageRows(step) * 128;
-    const unsigned stage_bytes = Traits::kStageBlocks * block_bytes;
-    const std::uint32_t weights_base = SharedAddress(m_.ring) + warpgroup * block_bytes;
-    const std::uint32_t rows_base =
-        SharedAddress(m_.Group(0)) + warpgroup * Traits::kRowBytes<kRows>;
+    const std::uint32_t block_bytes = static_cast<std::uint32_t>(StageRows(step)) * 128;
+    const std::uint32_t stage_bytes = Traits::kStageBlocks * block_bytes;
+    const int own = OwnOfStages(stage_);
+    int left = (share.blocks + Traits::kStageBlocks - 1) / Traits::kStageBlocks;  // stages
     RingPlace<ChainMemory<kRows>::kGroups> group = group_;
 #pragma unroll
     for (auto& sum : sums) {
@@ -144,32 +142,44 @@ class ChainConsumer {
       if (leader && used_stage >= 0) Arrive(&m_.b.empty[used_stage]);
       if (leader && used_group >= 0) Arrive(&m_.b.used[used_group]);
     };
-    for (int block = 0; block < share.blocks; block += Traits::kStageBlocks) {
-      const int of_group = block % Traits::kGroupBlocks;
-      if (first && of_group == 0) WaitFor(&m_.b.ready[group.at], group.parity);
-      WaitFor(&m_.b.full[stage_.slot()], stage_.parity());
-      const std::uint64_t weights = Describe(weights_base + stage_.Begin(stage_bytes), kPattern);
-      const std::uint64_t rows = Describe(
-          rows_base + group.at * Traits::kGroupBytes<kRows> + of_group * Traits::kRowBytes<kRows>,
-          kPattern);
-      // Straight code, or the compiler waits for each product. Behind the last block are zeros.
-      WarpgroupArrive();
+#pragma unroll 1
+    for (; left > 0; left -= Traits::kGroupStages) {
+      if (first) WaitFor(&m_.b.ready[group.at], group.parity);
+      const int stages = min(left, Traits::kGroupStages);
+#pragma unroll 1
+      for (int stage = 0; stage < stages; ++stage, stage_.Advance(stage_bytes)) {
+        if (((stage ^ own) & 1) != 0) continue;
+        WaitFor(&m_.b.full[stage_.slot()], stage_.parity());
+        const std::uint64_t weights =
+            Describe(SharedAddress(m_.ring) + stage_.Begin(stage_bytes), kPattern);
+        const std::uint64_t rows =
+            Describe(SharedAddress(m_.Group(group.at)) +
+                         stage * Traits::kStageBlocks * Traits::kRowBytes<kRows>,
+                     kPattern);
+        // Straight code, or the compiler waits for each product. Behind the last block are zeros.
+        WarpgroupArrive();
 #pragma unroll
-      for (int k = 0; k < Traits::kBlock / 16; ++k) {
-        // 32 bytes along, in units of 16
-        WarpgroupMultiply(sums, weights + k * 2, rows + k * 2);
+        for (int block = 0; block < Traits::kStageBlocks; ++block) {
+#pragma unroll
+          for (int k = 0; k < Traits::kBlock / 16; ++k) {
+            WarpgroupMultiply(sums, Along(weights, block * block_bytes + k * 32),
+                              Along(rows, block * Traits::kRowBytes<kRows> + k * 32));
+          }
+        }
+        WarpgroupCommit();
+        WarpgroupWait<1>();
+        release();
+        used_stage = stage_.slot();
+        used_group = -1;
       }
-      WarpgroupCommit();
-      WarpgroupWait<1>();
-      release();
-      used_stage = stage_.slot();
-      used_group = -1;
-      stage_.Advance(stage_bytes);
-      if (of_group + Traits::kStageBlocks == Traits::kGroupBlocks ||
-          block + Traits::kStageBlocks >= share.blocks) {
-        if (last) used_group = group.at;
-        group.Advance();
+      if (last && used_group >= 0) {
+        // Nothing of this group was this warpgroup's.
+        WarpgroupWait<0>();
+        release();
+        used_stage = -1;
       }
+      if (last) used_group = group.at;
+      group.Advance();
     }
     WarpgroupWait<0>();
     Settle(sums);
@@ -229,9 +239,10 @@ __device__ __forceinline__ void InitBarriers(Barriers& barriers) {
   constexpr int kCount = static_cast<int>(sizeof(Barriers) / sizeof(std::uint64_t));
   for (int i = static_cast<int>(threadIdx.x) % kWarp; i < kCount; i += kWarp) {
     std::uint64_t* const barrier = first + i;
-    const bool consumers = within(barrier, barriers.empty) || within(barrier, barriers.used) ||
-                           barrier == &barriers.queries_used;
-    InitBarrier(barrier, consumers ? kConsumerWarps : 1);
+    const bool consumers = within(barrier, barriers.used) || barrier == &barriers.queries_used;
+    // A stage is one warpgroup's.
+    const bool consumer = within(barrier, barriers.empty);
+    InitBarrier(barrier, consumers ? kConsumerWarps : consumer ? kConsumerWarps / 2 : 1);
   }
 }
 

@@ -34,17 +34,21 @@ struct StreamChainTraits {
   // many of them as give every block the same work.
   static constexpr int kTile = 64;
   // A stage of the ring: two blocks of 64 columns (128 bytes, swizzled by the copy) of a tile's
-  // weights, one for each warpgroup. Stages of low tiles are smaller, and more of them fit.
+  // weights. Stages of low tiles are smaller, and more of them fit.
   static constexpr int kBlock = 64;
   static constexpr int kStageBlocks = 2;
   static constexpr int kMostStageBytes = kStageBlocks * kTile * kBlock * 2;
   static constexpr int kRingBytes = 9 * kMostStageBytes;
   static constexpr int kStages = 16;
+  // Who waits for every other stage of the ring waits for none before the one that had its place is there: a
+  // barrier tells only even phases from odd ones.
+  static constexpr int kMostOnTheWay = kStages - 4;
   static constexpr int kBytesOnTheWay = 48 * 1024;  // of a block: 132 such saturate the memory
 
   // Rows come in groups of eight blocks of 64 columns. They stay for all tiles of a step if all of a
   // block's part of the inner dimension fits.
   static constexpr int kGroupBlocks = 8;
+  static constexpr int kGroupStages = kGroupBlocks / kStageBlocks;
   template <int kRows>
   static constexpr int kRowBytes = kRows * 128;  // of a block
   template <int kRows>
