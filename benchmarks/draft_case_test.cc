@@ -25,6 +25,7 @@ TEST(DraftCaseTest, IdsLeaveOutOwnersAndRemarks) {
 TEST(DraftCaseTest, TheDefaultSetIsTheTableOfTheBaseline) {
   DM_ASSERT_OK_AND_ASSIGN(const std::vector<DraftCase> cases, FindDraftCases({}));
   std::vector<std::string> ids;
+  ids.reserve(cases.size());
   for (const DraftCase& c : cases) ids.push_back(c.id);
   EXPECT_THAT(ids, ElementsAre("draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1",
                                "draft/qwen3-4b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1",

@@ -111,8 +111,8 @@ TEST(DraftCostTest, CausalRowsMultiplyWithFewerKeys) {
   DraftCase c = Case("Qwen3-8B-DFlash-b16,gamma=16,ctx=0,new=0");
   const double all = DraftFlops(c.config, c.shape);
   c.config.layer_causal.assign(5, true);
-  // Row j leaves out the 15 - j rows behind it.
-  EXPECT_EQ(all - DraftFlops(c.config, c.shape), 5.0 * 2 * (16 * 15 / 2) * 2 * 4096);
+  // Row j leaves out the 15 - j rows behind it: 120 in all.
+  EXPECT_EQ(all - DraftFlops(c.config, c.shape), 5.0 * 2 * 120 * 2 * 4096);
 }
 
 // Qwen3-8B's drafter, by hand: fc 4096 x 20480, K and V 5 x 2 x 1024 columns, k_norm 5 x 128.

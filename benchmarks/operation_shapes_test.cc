@@ -28,6 +28,7 @@ class OperationShapesTest : public ::testing::Test {
   }
   static std::vector<std::string> Ids(const std::vector<OperationShape>& shapes) {
     std::vector<std::string> ids;
+    ids.reserve(shapes.size());
     for (const OperationShape& shape : shapes) ids.push_back(shape.c.Id());
     return ids;
   }

@@ -304,6 +304,7 @@ void AddGemmContext(BenchmarkGpu& gpu) {
 std::vector<OperationCase> CasesOf(const std::vector<OperationShape>& shapes,
                                    const std::vector<std::size_t>& order) {
   std::vector<OperationCase> cases;
+  cases.reserve(order.size());
   for (const std::size_t at : order) cases.push_back(shapes[at].c);
   return cases;
 }

@@ -28,7 +28,7 @@ class GenerateTest : public DraftTest {
   std::uint64_t CompareAll(const DrafterConfig& config, const DataGenerator& generator) {
     const auto generated = DraftWeights::Generate(config, generator, allocator(), stream());
     EXPECT_THAT(generated, IsOk());
-    const StatusOr<Checkpoint> checkpoint = GenerateCheckpoint(config, generator, "generated");
+    StatusOr<Checkpoint> checkpoint = GenerateCheckpoint(config, generator, "generated");
     EXPECT_THAT(checkpoint, IsOk());
     const auto host = LoadDrafterWeights(
         config, std::make_shared<const Checkpoint>(std::move(checkpoint).value()));

@@ -146,6 +146,7 @@ TEST_F(StreamChainTest, AtOnceAndStepByStep) {
     ASSERT_EQ(Counter(), 0u);
     // One behind the other without a pause: the next one's weights come while the last one still runs.
     std::vector<Memory> memories;
+    memories.reserve(20);
     for (int i = 0; i < 20; ++i) memories.push_back(MakeMemory(rows));
     for (const Memory& m : memories) ASSERT_THAT(LaunchAll(m), IsOk());
     ASSERT_EQ(Counter(), 0u);

@@ -193,7 +193,7 @@ TEST_F(StreamLinearTest, KeepsTheGreatestOfWhatIsStored) {
         .weight = weight.As<BFloat16>(), .bias = biases.As<BFloat16>(), .y = y.data(), .n = kN};
     step.row_best = best.data();
     EXPECT_THAT(LaunchStep(step), IsOk());
-    const std::vector<std::uint32_t> got = TokensOf(best, kRowCount);
+    std::vector<std::uint32_t> got = TokensOf(best, kRowCount);
     EXPECT_EQ(got, Greatest(Take(y), kRowCount, kN));
     return got;
   };

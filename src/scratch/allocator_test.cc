@@ -184,6 +184,7 @@ TEST(LedgerTest, IsRightWithManyThreads) {
   Ledger ledger;
   LedgerAllocator allocator(host, ledger);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&allocator] {
       for (int i = 0; i < 200; ++i) {

@@ -127,6 +127,7 @@ TEST(CheckingAllocatorTest, TheOldestBufferAndTheFirstByteAreNamed) {
   HostAllocator host;
   CheckingAllocator checking(host);
   std::vector<DeviceAddress> buffers;
+  buffers.reserve(8);
   for (int i = 0; i < 8; ++i) {
     buffers.push_back(
         checking.Allocate({.bytes = 64, .tag = "buffer" + std::to_string(i)}).value());
@@ -415,6 +416,7 @@ TEST(CheckingAllocatorTest, ServesTwoThreads) {
   HostAllocator host;
   CheckingAllocator checking(host);
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&checking, t] {
       const std::string tag = "thread" + std::to_string(t);

@@ -62,7 +62,7 @@ TEST(RunDraftmarkTest, AMisspeltSubcommandIsNamed) {
 TEST(PrintJsonTest, PathsThatAreNotUtf8) {
   const TestFolder folder;
   const auto copy = [&](const std::string& name) {
-    const std::string path = folder.Path("\xff" + name);
+    std::string path = folder.Path("\xff" + name);
     EXPECT_THAT(WriteTextFile(path, ReadTextFile("golden/configs/" + name).value()), IsOk());
     return path;
   };

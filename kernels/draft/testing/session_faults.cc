@@ -17,8 +17,9 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kMostAllocations = 100'000;
 
 Status Keep(StatusOr<std::vector<BlockResult>> results, std::vector<BlockResult>& kept) {
-  if (results.ok()) kept = *std::move(results);
-  return results.status();
+  if (!results.ok()) return results.status();
+  kept = *std::move(results);
+  return OkStatus();
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ StatusOr<HistoryOutcome> FaultyHistory::Run() const {
 std::string DifferenceOf(const HistoryOutcome& expected, const HistoryOutcome& got) {
   for (const auto part : {&HistoryOutcome::proposed, &HistoryOutcome::drawn_with_sink,
                           &HistoryOutcome::collected, &HistoryOutcome::after_reset}) {
-    const std::string difference = DifferenceOf(expected.*part, got.*part);
+    std::string difference = DifferenceOf(expected.*part, got.*part);
     if (!difference.empty()) return difference;
   }
   return expected.stages.stages == got.stages.stages ? "" : "other stages";

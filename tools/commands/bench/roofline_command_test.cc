@@ -9,6 +9,7 @@
 namespace draftmark {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -21,11 +22,12 @@ CommandResult Roofline(std::vector<std::string> options) {
 TEST(RooflineCommandTest, HelpNamesOptionsAndExitCodes) {
   const CommandResult result = Roofline({"--help"});
   EXPECT_EQ(result.code, 0);
-  for (const char* const text :
-       {"--out", "--runs", "--only", "--no-baseline", "--python", "--baseline-seconds", "--format",
-        "Exit codes: ", "ten\nminutes only: --no-baseline;"}) {
+  for (const char* const text : {"--out", "--runs", "--only", "--no-baseline", "--python",
+                                 "--baseline-seconds", "--format", "Exit codes: "}) {
     EXPECT_THAT(result.out, HasSubstr(text));
   }
+  // Where lines are broken is CLI11's matter.
+  EXPECT_THAT(result.out, ContainsRegex("ten[ \n]+minutes[ \n]+only:[ \n]+--no-baseline;"));
 }
 
 TEST(RooflineCommandTest, WrongUsageIsExitCode2) {

@@ -17,7 +17,7 @@ constexpr double kTorchSeconds = 120;  // importing it from a cold disk takes ha
 std::string DriverVersion(const std::string& text) {
   for (std::size_t at = 0; at < text.size() && text[at] != '\n';) {
     const std::size_t end = std::min(text.find_first_of(" \t\n", at), text.size());
-    const std::string word = text.substr(at, end - at);
+    std::string word = text.substr(at, end - at);
     if (word.size() > 3 && word.find('.') != std::string::npos &&
         word.find_first_not_of("0123456789.") == std::string::npos) {
       return word;

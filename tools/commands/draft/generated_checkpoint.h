@@ -32,8 +32,7 @@ inline CheckpointFiles WriteGeneratedCheckpoint(const TestFolder& folder, const 
                        : drafter.Add(name, all.Get(name).value()),
                 IsOk());
   }
-  const CheckpointFiles files = {folder.Path("drafter.safetensors"),
-                                 folder.Path("target.safetensors")};
+  CheckpointFiles files = {folder.Path("drafter.safetensors"), folder.Path("target.safetensors")};
   EXPECT_THAT(drafter.Write(files.drafter), IsOk());
   EXPECT_THAT(target.Write(files.target), IsOk());
   return files;

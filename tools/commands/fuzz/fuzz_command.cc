@@ -117,7 +117,7 @@ class Run {
 
   Status Write(const FuzzFinding& finding, const std::string& folder) const {
     const bool is_new = !std::filesystem::exists(folder);
-    const Status status = WriteFinding(finding, folder);
+    Status status = WriteFinding(finding, folder);
     // Half a case is none.
     std::error_code error;  // the overload that does not throw
     if (!status.ok() && is_new) std::filesystem::remove_all(folder, error);

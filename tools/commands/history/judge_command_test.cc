@@ -47,7 +47,7 @@ class JudgeCommandTest : public testing::Test {
  protected:
   std::string Bundle(const std::string& name, const std::string& summary, const std::string& junit,
                      const std::string& verify = kVerify) {
-    const std::string folder = folder_.Path(name);
+    std::string folder = folder_.Path(name);
     EXPECT_THAT(RealFileSystem().CreateDirectories(folder + "/verify"), IsOk());
     EXPECT_THAT(WriteTextFile(folder + "/summary.json", summary), IsOk());
     EXPECT_THAT(WriteTextFile(folder + "/junit.xml", junit), IsOk());

@@ -179,14 +179,14 @@ Status RunIt(Options options, CommandContext& context) {
   if (options.folder.empty()) options.folder = FreeFolder(fmt::format("perf_aa/{}", options.seed));
   Report report;
   report.command = CommandOf(options, options.run);
-  if (const Status status = Measure(options, report, context); !status.ok()) {
+  if (Status status = Measure(options, report, context); !status.ok()) {
     if (status.code() != StatusCode::kNotFound) return status;
     context.Fail(status);
     context.exit_code = kPerfNoBaseline;
     return OkStatus();
   }
   // What was measured is said in any case; what earlier gates say is not known then.
-  const Status recorded = Record(options, report, context);
+  Status recorded = Record(options, report, context);
   if (options.format == OutputFormat::kJson) {
     PrintJson(context.out, ReportJson(report));
   } else {

@@ -33,14 +33,14 @@ std::string Report(const std::string& entries) {
 class CompareCommandTest : public testing::Test {
  protected:
   std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = folder_.Path(name);
+    std::string path = folder_.Path(name);
     EXPECT_THAT(WriteTextFile(path, text), IsOk());
     return path;
   }
   // A folder of `count` runs of one case whose times spread by +- `half_width` about `level`.
   std::string Side(const std::string& name, double level, std::size_t count = 10,
                    double half_width = 0.003, const std::string& case_name = "draft/a") {
-    const std::string path = folder_.Path(name);
+    std::string path = folder_.Path(name);
     EXPECT_THAT(RealFileSystem().CreateDirectories(path), IsOk());
     for (std::size_t i = 0; i < count; ++i) {
       const double at = 2 * static_cast<double>(i) / static_cast<double>(count - 1) - 1;
@@ -274,6 +274,7 @@ TEST_F(CompareCommandTest, RunsOfTheHistory) {
   EXPECT_EQ(slower.err, "");
   // An id may be cut; files and runs may be mixed.
   std::vector<std::string> cut;
+  cut.reserve(next.size());
   for (const std::string& id : next) cut.push_back(id.substr(0, 12));
   EXPECT_EQ(compare({Side("files", 100)}, cut).code, 1);
   const CommandResult twice = compare(base, {base[0]});
@@ -318,7 +319,7 @@ TEST_F(CompareCommandTest, CountsOfTheHistory) {
 // Ten runs of one case, all alike but for the time's fourth digit.
 std::string CountedSide(const TestFolder& folder, const std::string& name, double level,
                         const std::string& counters) {
-  const std::string path = folder.Path(name);
+  std::string path = folder.Path(name);
   EXPECT_THAT(RealFileSystem().CreateDirectories(path), IsOk());
   for (int i = 0; i < 10; ++i) {
     EXPECT_THAT(WriteTextFile(fmt::format("{}/{}.json", path, i),

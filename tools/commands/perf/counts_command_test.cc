@@ -44,7 +44,7 @@ class CountsCommandTest : public testing::Test {
     std::vector<Json> cases;
     const Json record = Json::parse(text_);
     for (const Json& one : record["cases"]) {
-      if (one["architecture"] != "") cases.push_back(one);
+      if (!one["architecture"].get<std::string>().empty()) cases.push_back(one);
     }
     return cases;
   }

@@ -295,7 +295,7 @@ Status JudgeIt(Options options, CommandContext& context) {
 }
 
 Status Nightly(const Options& options, CommandContext& context) {
-  const Status status = JudgeIt(options, context);
+  Status status = JudgeIt(options, context);
   if (status.code() != StatusCode::kNotFound) return status;
   context.Fail(status.Annotated("no baseline"));
   context.exit_code = kPerfNoBaseline;

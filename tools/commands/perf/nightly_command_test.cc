@@ -89,7 +89,7 @@ class NightlyCommandTest : public testing::Test {
   }
   // A file in which so many launches of the case are recorded.
   std::string WriteRecorded(int launches) const {
-    const std::string path = folder_.Path("counts.json");
+    std::string path = folder_.Path("counts.json");
     EXPECT_THAT(WriteTextFile(path, fmt::format(R"({{"schema_version": 1, "cases": [{{
         "architecture": "sm_90", "case": "{}", "counts": {{"launches": {}}}}}], "accepted": []}})",
                                                 kCase, launches)),
@@ -376,6 +376,7 @@ TEST_F(NightlyCommandTest, SeveralPrograms) {
   DM_ASSERT_OK_AND_ASSIGN(const auto runs, reader.Runs({.night = "2026-12-13"}));
   ASSERT_EQ(runs.size(), 6u);
   std::vector<std::int64_t> numbers;
+  numbers.reserve(runs.size());
   for (const RunRow& row : runs) numbers.push_back(reader.Run(row.id).value().number);
   EXPECT_THAT(numbers, testing::UnorderedElementsAre(0, 0, 1, 1, 2, 2));
 }

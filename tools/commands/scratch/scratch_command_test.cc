@@ -67,7 +67,7 @@ TEST(ScratchCommandTest, GammaDefaultsToTheBlockSize) {
 }
 
 TEST(ScratchCommandTest, LayoutsOfVersionOne) {
-  const auto fields = [](std::vector<std::string> more) {
+  const auto fields = [](const std::vector<std::string>& more) {
     const Json json = JsonOf(Arguments(kQwen8b, "1", "16", "1", more));
     EXPECT_EQ(json["fields"].size(), 26u);
     std::vector<std::uint64_t> bytes;

@@ -25,7 +25,7 @@ CommandResult Sizes(std::vector<std::string> arguments) {
 }
 
 std::string WriteTemporary(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + "/" + name;
+  std::string path = ::testing::TempDir() + "/" + name;
   DM_CHECK(WriteTextFile(path, text).ok());
   return path;
 }
@@ -104,7 +104,7 @@ TEST(SizesCommandTest, BatchedDecodeNeedsEnoughRows) {
 }
 
 TEST(SizesCommandTest, SmCountIsAnOption) {
-  const auto splitk = [](std::vector<std::string> more) {
+  const auto splitk = [](const std::vector<std::string>& more) {
     const CommandResult result =
         Sizes(With(With({kLlama}, kNumbers), With(more, {"--format", "json"})));
     return Json::parse(result.out)["buffers"]["splitk_workspace"].get<std::uint64_t>();

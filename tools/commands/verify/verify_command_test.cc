@@ -34,7 +34,7 @@ CommandResult Verify(std::vector<std::string> arguments, bool terminal = false) 
 
 // A copy of a golden case that may be changed.
 std::string CopyOfCase(const std::string& name) {
-  const std::string target = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  std::string target = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
   std::filesystem::remove_all(target);
   std::filesystem::create_directories(target);
   for (const char* file : {"config.json", "model.safetensors", "golden.safetensors"}) {

@@ -50,7 +50,7 @@ class VerifyExpectationsTest : public ::testing::Test {
   // A file with one entry.
   std::string Expecting(const std::string& case_pattern, const std::string& signature,
                         const std::string& more = "") {
-    const std::string path = folder_.Path("expectations.toml");
+    std::string path = folder_.Path("expectations.toml");
     EXPECT_THAT(WriteTextFile(path, "schema_version = 1\n[[expectation]]\ncase = \"" +
                                         case_pattern + "\"\nkind = \"known_failure\"\n" +
                                         "reason = \"one weight overwritten\"\nowner = \"tests\"\n" +

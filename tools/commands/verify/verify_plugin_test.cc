@@ -115,8 +115,7 @@ TEST(VerifyPluginTest, WhatBelongsToNoCaseFailsTheRun) {
 TEST(VerifyPluginTest, Json) {
   const CommandResult result =
       Verify(kMisbehaving, {"op/residual_add/rows=1,width=8/bf16",
-                            "op/rope/rows=1,heads=1,d=2,"
-                            "rotary=2,half_head=0/bf16",
+                            "op/rope/rows=1,heads=1,d=2,rotary=2,half_head=0/bf16",
                             "op/kv_write/rows=2,kv=1,d=8,blocks=1/bf16", "--format", "json"});
   EXPECT_EQ(result.code, 1) << result.out << result.err;
   DM_ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(result.out, "stdout"));
