@@ -2,8 +2,9 @@
 """A key for each source file: include_keys.py SALT FILES...
 
 Prints "KEY FILE" for each file. Two runs give a file the same key as long as SALT, the file and what it includes of the project
-(`#include "..."`, followed through headers) have not changed; what comes from elsewhere belongs into SALT as a version. Paths
-are relative to the root of the project, the current folder.
+(`#include "..."`, followed through headers) have not changed; what comes from elsewhere belongs into SALT as a version. The key is
+"generated" for a file that includes, however far, a header of one of the project's folders that is not there: only a build has it.
+Paths are relative to the root of the project, the current folder.
 """
 
 import functools
@@ -17,7 +18,7 @@ INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 @functools.lru_cache(maxsize=None)
 def read(path):
-    """(digest, what it includes) of a file, or None for what only a build has."""
+    """(digest, what it includes) of a file, or None if it is not there."""
     try:
         with open(path, "rb") as file:
             text = file.read()
@@ -27,9 +28,10 @@ def read(path):
 
 
 def closure(path):
-    """The file and all that it includes, sorted."""
+    """The file and all that it includes, sorted; and whether a header among them comes from a build."""
     found = set()
     pending = [path]
+    generated = False
     while pending:
         path = pending.pop()
         if path in found or read(path) is None:
@@ -37,13 +39,20 @@ def closure(path):
         found.add(path)
         for name in read(path)[1]:
             # As a compiler does: beside the file first.
-            pending.append(os.path.normpath(os.path.join(os.path.dirname(path), name)))
-            pending.append(os.path.normpath(name))
-    return sorted(found)
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            name = os.path.normpath(name)
+            pending += [beside, name]
+            # A library's `#include "fmt/format.h"` has no such folder here.
+            if read(beside) is None and read(name) is None and "/" in name and os.path.isdir(name.split("/")[0]):
+                generated = True
+    return sorted(found), generated
 
 
 def key(salt, path):
-    lines = [salt, path] + [f"{read(name)[0]} {name}" for name in closure(path)]
+    names, generated = closure(path)
+    if generated:
+        return "generated"
+    lines = [salt, path] + [f"{read(name)[0]} {name}" for name in names]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
