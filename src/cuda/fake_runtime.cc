@@ -133,7 +133,8 @@ cudaError_t Copy(const char* call, void* to, const void* from, std::size_t bytes
   if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   CheckRange(to, bytes);
   CheckRange(from, bytes);
-  if (stream == nullptr || !stream->capturing) std::memmove(to, from, bytes);
+  // As CUDA does, it takes null for no bytes, which memmove does not.
+  if (bytes > 0 && (stream == nullptr || !stream->capturing)) std::memmove(to, from, bytes);
   return cudaSuccess;
 }
 
@@ -266,7 +267,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind, cudaStream_t stream) {
   if (draftmark::FakeCallFails("cudaMemcpy2DAsync")) return cudaErrorMemoryAllocation;
-  if (height == 0) return cudaSuccess;
+  if (width == 0 || height == 0) return cudaSuccess;
   draftmark::CheckRange(to, (height - 1) * to_pitch + width);
   draftmark::CheckRange(from, (height - 1) * from_pitch + width);
   for (std::size_t row = 0; row < height && !(stream != nullptr && stream->capturing); ++row) {
@@ -278,7 +279,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   if (draftmark::FakeCallFails("cudaMemsetAsync")) return cudaErrorMemoryAllocation;
   draftmark::CheckRange(to, bytes);
-  if (stream == nullptr || !stream->capturing) std::memset(to, value, bytes);
+  if (bytes > 0 && (stream == nullptr || !stream->capturing)) std::memset(to, value, bytes);
   return cudaSuccess;
 }
 

@@ -47,6 +47,13 @@ TEST(FakeRuntimeTest, MemoryIsCopiedAndCounted) {
   EXPECT_EQ(FakeObjectsAlive(), before);
 }
 
+TEST(FakeRuntimeTest, NoBytesMayBeNowhere) {
+  EXPECT_EQ(cudaMemcpyAsync(nullptr, nullptr, 0, cudaMemcpyHostToDevice, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemsetAsync(nullptr, 0, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2DAsync(nullptr, 8, nullptr, 8, 0, 2, cudaMemcpyHostToDevice, nullptr),
+            cudaSuccess);
+}
+
 TEST(FakeRuntimeDeathTest, WhatIsWrongEndsTheProcess) {
   CudaAllocator allocator;
   DM_ASSERT_OK_AND_ASSIGN(const DeviceBuffer buffer,

@@ -92,6 +92,15 @@ TEST(DataPatternTest, ExtremesAreOperandsOfBf16) {
   }
 }
 
+// Its data may be null, which UBSan lets no memset have.
+TEST(FillOperandTest, AnOperandMayBeEmpty) {
+  for (const Fill fill : {Fill::kPoison, Fill::kActivation, Fill::kPrepared}) {
+    Operand empty{.name = "empty", .shape = {0, 8}};
+    FillOperand(fill, 1, 0, empty);
+    EXPECT_TRUE(empty.bytes.empty());
+  }
+}
+
 // Found by random testing: the oracle's sigmoid cancelled where a gate is all but closed.
 TEST(DataPatternTest, AClosedGateIsNotZero) {
   DM_ASSERT_OK_AND_ASSIGN(const OperationCase c,

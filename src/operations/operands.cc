@@ -1,6 +1,8 @@
 #include "src/operations/operands.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "src/base/counter_hash.h"
@@ -42,7 +44,7 @@ void Put(Operand& operand, std::uint64_t index, T value) {
 void FillOperand(Fill fill, std::uint64_t seed, std::uint64_t limit, Operand& operand) {
   if (fill == Fill::kPrepared) return;
   if (fill == Fill::kPoison) {
-    std::memset(operand.bytes.data(), 0xFF, operand.bytes.size());
+    std::ranges::fill(operand.bytes, std::byte{0xFF});
     return;
   }
   const std::uint64_t elements = operand.view().elements();

@@ -17,7 +17,7 @@ Bf16Matrix Bf16Matrix::FromView(const TensorView& view) {
     matrix.values_ = {reinterpret_cast<const BFloat16*>(view.bytes.data()), count};
   } else {
     auto copy = std::make_shared<std::vector<BFloat16>>(count);
-    std::memcpy(copy->data(), view.bytes.data(), count * sizeof(BFloat16));
+    if (count > 0) std::memcpy(copy->data(), view.bytes.data(), count * sizeof(BFloat16));
     matrix.values_ = *copy;
     matrix.owned_ = std::move(copy);
   }

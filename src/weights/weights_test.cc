@@ -341,6 +341,9 @@ TEST(Bf16MatrixTest, CopiesUnalignedBytesOnly) {
   EXPECT_EQ(unaligned.row(0)[0].ToDouble(), 1);
   EXPECT_EQ(unaligned.row(0)[1].ToDouble(), 2);
   EXPECT_EQ(unaligned.rows(), 1u);
+  const Bf16Matrix empty =
+      Bf16Matrix::FromView({DType::kBF16, {0, 2}, std::span(bytes).subspan(1, 0)});
+  EXPECT_TRUE(empty.values().empty());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,7 +125,8 @@ Status RunReference(const draftmark_call& call) {
     const draftmark_operand& got = *call.operands[i];
     DM_RETURN_IF_ERROR(CheckOperand(got, operands.operands()[i]));
     // Bit for bit what is drawn for the case, outputs poisoned.
-    if (std::memcmp(got.data, operands.operands()[i].bytes.data(), got.bytes) != 0) {
+    if (!std::ranges::equal(std::span(static_cast<const std::byte*>(got.data), got.bytes),
+                            operands.operands()[i].bytes)) {
       return InternalError(fmt::format("operand {} holds other bytes", got.name));
     }
   }
@@ -142,8 +144,8 @@ draftmark_result Query(const draftmark_call* call, std::uint64_t* workspace_byte
 }
 
 draftmark_result Run(const draftmark_call* call, draftmark_message* message) {
-  std::memset(call->workspace, 0, call->workspace_bytes);
   if (call->workspace_bytes != 1000) return DRAFTMARK_FAILED;
+  std::memset(call->workspace, 0, call->workspace_bytes);
   return Answer(message, RunReference(*call));
 }
 
@@ -245,7 +247,9 @@ draftmark_result Append(void* session, std::uint32_t band, const std::uint16_t* 
   if (Fault() == "rows cut at 8192") rows = std::min<std::uint64_t>(rows, 8192);
   if (Fault() == "other bands" && band > 0) rows = 0;
   std::vector<BFloat16> values(rows * Of(session).config.tap_width());
-  std::memcpy(static_cast<void*>(values.data()), taps, values.size() * sizeof(BFloat16));
+  if (!values.empty()) {
+    std::memcpy(static_cast<void*>(values.data()), taps, values.size() * sizeof(BFloat16));
+  }
   return Answer(message, Of(session).session->AppendContext(band, values, {positions, rows}));
 }
 
