@@ -19,7 +19,10 @@ END
 printf '#!/bin/sh\necho "setup $*" >>"$CALLS"\n' >tools/setup
 # Bazel's query prints labels.
 printf '#!/bin/sh\nprintf "%%s\\n" "bazel $*" >>"$CALLS"\necho //src/a:one_test\necho //src/a:two_test\n' >bin/bazel
-chmod +x tools/test tools/setup bin/bazel
+# Says whether it can link with the sanitizers' runtime.
+printf '#!/bin/sh\ncat >/dev/null\ntest -e "$0.runtime"\n' >bin/clang
+touch bin/clang.runtime
+chmod +x tools/test tools/setup bin/bazel bin/clang
 count() { # EXIT-CODE LAST-LINE
   printf 'import sys\nprint("skipped //src/a:x")\nprint("%s")\nsys.exit(%s)\n' "$2" "$1" >tools/ci/count_tests.py
 }
@@ -36,7 +39,7 @@ git init -q . && git add .
 : >calls
 output=$(tools/sanitize)
 check "exit code of a clean run" 0 $?
-check "all, and what has threads" 'test --config=asan --config=ubsan ...
+check "all, and what has threads" 'test --config=clang-asan-ubsan ...
 setup --no-cuda
 bazel query --noshow_progress tests(rdeps(//src/... + //conformance/... + //tools/..., set(src/a/calls.cc src/a/loops.cc'\
 ' src/a/starts.cc src/a/starts_too.h), 2)) except attr(tags, '\''\bmanual\b'\'', //src/... + //conformance/... + //tools/...)'\
@@ -49,6 +52,11 @@ tsan: 9 passed, 0 failed, 1 skipped' "$(echo "$output" | tail -n 2)"
 tools/sanitize tsan ubsan --config=nocuda //src/a:three_test >/dev/null
 check "given targets alone" 'test --config=tsan ... --config=nocuda //src/a:three_test
 test --config=ubsan ... --config=nocuda //src/a:three_test' "$(cat calls)"
+
+: >calls
+rm bin/clang.runtime
+tools/sanitize asan+ubsan //src/a:three_test >/dev/null
+check "g++ where clang has no runtime" 'test --config=asan --config=ubsan ... //src/a:three_test' "$(cat calls)"
 
 count 1 '8 passed, 1 failed, 1 skipped'
 output=$(tools/sanitize asan //src/a:three_test)
