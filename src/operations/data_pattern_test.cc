@@ -95,7 +95,7 @@ TEST(DataPatternTest, ExtremesAreOperandsOfBf16) {
 // Its data may be null, which UBSan lets no memset have.
 TEST(FillOperandTest, AnOperandMayBeEmpty) {
   for (const Fill fill : {Fill::kPoison, Fill::kActivation, Fill::kPrepared}) {
-    Operand empty{.name = "empty", .shape = {0, 8}};
+    Operand empty{.name = "empty", .shape = {0, 8}, .bytes = {}};
     FillOperand(fill, 1, 0, empty);
     EXPECT_TRUE(empty.bytes.empty());
   }
