@@ -68,15 +68,10 @@ __device__ __forceinline__ void MergeGroups(const QueryGroup<kHeadDim, kKeys>& q
   const int group = static_cast<int>(threadIdx.x) / Hopper::kGroupThreads;
   const int thread = static_cast<int>(threadIdx.x) % Hopper::kGroupThreads;
   const int first_row = thread / kWarp * 16 + thread % kWarp / 4;
-  float total[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    total[half] = queries.denominator[half];
-    total[half] += __shfl_xor_sync(kAllLanes, total[half], 1);
-    total[half] += __shfl_xor_sync(kAllLanes, total[half], 2);
-    if (thread % 4 == 0) {
-      stats[group][first_row + 8 * half] = make_float2(queries.maximum[half], total[half]);
-    }
+    const float2 own_stats = queries.Stats(half);
+    if (thread % 4 == 0) stats[group][first_row + 8 * half] = own_stats;
   }
   SyncThreads(1, kAll);
   before_writing();
@@ -84,17 +79,10 @@ __device__ __forceinline__ void MergeGroups(const QueryGroup<kHeadDim, kKeys>& q
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = first_row + 8 * half;
-    const float2 a = stats[0][row];
-    const float2 b = stats[1][row];
-    const float maximum = fmaxf(a.x, b.x);
-    const float base = maximum == -INFINITY ? 0.0f : maximum;
-    // Exactly 0 has seen nothing; NaN must go on.
-    const float weight_a = a.y == 0.0f ? 0.0f : PowerOfTwo(a.x - base);
-    const float weight_b = b.y == 0.0f ? 0.0f : PowerOfTwo(b.x - base);
-    weight[half] = group == 0 ? weight_a : weight_b;
+    const KeySetWeights weights = WeighKeySets(stats[0][row], stats[1][row]);
+    weight[half] = group == 0 ? weights.first : weights.second;
     if (group == 0 && thread % 4 == 0) {
-      *reinterpret_cast<float2*>(own + row * kPitch + kHeadDim) =
-          make_float2(maximum, fmaf(weight_a, a.y, weight_b * b.y));
+      *reinterpret_cast<float2*>(own + row * kPitch + kHeadDim) = weights.both;
     }
   }
   // Warps that have no rows but empty ones leave theirs.

@@ -19,6 +19,22 @@ __device__ __forceinline__ float PowerOfTwo(float x) {
   return y;
 }
 
+// What the sums over two sets of a query's keys weigh when they become one.
+struct KeySetWeights {
+  float first;
+  float second;
+  float2 both;  // maximum and denominator of all keys
+};
+// From the maximum (x) and denominator (y) of each set.
+__device__ __forceinline__ KeySetWeights WeighKeySets(float2 first, float2 second) {
+  const float maximum = fmaxf(first.x, second.x);
+  const float base = maximum == -INFINITY ? 0.0f : maximum;
+  // Exactly 0 has seen nothing; NaN must go on.
+  const float of_first = first.y == 0.0f ? 0.0f : PowerOfTwo(first.x - base);
+  const float of_second = second.y == 0.0f ? 0.0f : PowerOfTwo(second.x - base);
+  return {of_first, of_second, make_float2(maximum, fmaf(of_first, first.y, of_second * second.y))};
+}
+
 // A warpgroup's 64 queries and what their tiles of kKeys keys have given so far. A lane has two queries
 // of its warp's 16: g and g + 8 (g = lane / 4).
 template <int kHeadDim, int kKeys>
@@ -109,6 +125,14 @@ struct QueryGroup {
         value[2 * half + 1] *= shrink;
       }
     }
+  }
+
+  // A query's maximum and denominator, of the keys of its four lanes.
+  __device__ __forceinline__ float2 Stats(int half) const {
+    float total = denominator[half];
+    total += __shfl_xor_sync(kAllLanes, total, 1);
+    total += __shfl_xor_sync(kAllLanes, total, 2);
+    return make_float2(maximum[half], total);
   }
 
   // A pair of probabilities as BF16: `high`, and in `low` what it leaves over.

@@ -4,7 +4,7 @@
 // blocks puts some of the queries together.
 //
 // A stage holds two cache blocks, [2][d / 64][keys, values][16][64] in the 128-byte swizzle. The two
-// warpgroups take turns with stages. Queries, and behind them results, lie where a linear step has its rows.
+// warpgroups take turns with stages. Queries, and then results over them, lie where a linear step has its rows.
 #ifndef DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_ATTENTION_CUH_
 #define DRAFTMARK_KERNELS_STREAM_CHAIN_SM90_CHAIN_ATTENTION_CUH_
 
@@ -302,12 +302,8 @@ class ChainAttender {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int query = thread / kWarp * 16 + lane / 4 + 8 * half;
-      float total = queries.denominator[half];
-      total += __shfl_xor_sync(kAllLanes, total, 1);
-      total += __shfl_xor_sync(kAllLanes, total, 2);
-      if (lane % 4 == 0) {
-        stats[own * Attention::kQueries + query] = make_float2(queries.maximum[half], total);
-      }
+      const float2 own_stats = queries.Stats(half);
+      if (lane % 4 == 0) stats[own * Attention::kQueries + query] = own_stats;
 #pragma unroll
       for (int j = 0; j < kHeadDim / 8; ++j) {
         float* const place = sums + own * kSums + PlaceOfSums(query, j * 8) + lane % 4 * 2;
@@ -321,22 +317,17 @@ class ChainAttender {
     const int piece = static_cast<int>(threadIdx.x) % kPieces;
 #pragma unroll 2
     for (int query = static_cast<int>(threadIdx.x) / kPieces; query < count; query += kStep) {
-      const float2 a = stats[query], b = stats[Attention::kQueries + query];
-      const float maximum = fmaxf(a.x, b.x);
-      const float base = maximum == -INFINITY ? 0.0f : maximum;
-      // Exactly 0 has seen nothing; NaN must go on.
-      const float of_a = a.y == 0.0f ? 0.0f : PowerOfTwo(a.x - base);
-      const float of_b = b.y == 0.0f ? 0.0f : PowerOfTwo(b.x - base);
+      const auto [of_even, of_odd, both] =
+          WeighKeySets(stats[query], stats[Attention::kQueries + query]);
       const float* const from = sums + PlaceOfSums(query, piece * 4);
       const float4 even = *reinterpret_cast<const float4*>(from);
       const float4 odd = *reinterpret_cast<const float4*>(from + kSums);
       const std::int64_t at = ResultOf(work, query) * a_.splits + work.split;
       __stcg(reinterpret_cast<float4*>(a_.launch.partial + at * kHeadDim) + piece,
-             make_float4(fmaf(of_a, even.x, of_b * odd.x), fmaf(of_a, even.y, of_b * odd.y),
-                         fmaf(of_a, even.z, of_b * odd.z), fmaf(of_a, even.w, of_b * odd.w)));
-      if (piece == 0) {
-        __stcg(a_.launch.stats + at, make_float2(maximum, fmaf(of_a, a.y, of_b * b.y)));
-      }
+             make_float4(
+                 fmaf(of_even, even.x, of_odd * odd.x), fmaf(of_even, even.y, of_odd * odd.y),
+                 fmaf(of_even, even.z, of_odd * odd.z), fmaf(of_even, even.w, of_odd * odd.w)));
+      if (piece == 0) __stcg(a_.launch.stats + at, both);
     }
     SyncThreads(kConsumerBarrier, Traits::kConsumers);
     if (threadIdx.x == 0) CountUp(counters_ + work.item);

@@ -73,6 +73,7 @@ class ChainConsumer {
       WaitFor(&m_.b.go[s], 0);
       runner.Run(m_.sums);
     }
+    // Who has no vector must not say either that the step is done before it may begin.
     WaitFor(&m_.b.go[s], 0);
   }
 
