@@ -12,6 +12,7 @@ namespace draftmark {
 bool StartBenchmark(std::vector<std::string>& arguments, void (*print_help)()) {
   KeepOrder(std::getenv(kOrderSeedVariable), arguments);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);

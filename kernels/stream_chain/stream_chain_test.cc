@@ -33,6 +33,8 @@ constexpr Shape kShapes[] = {
     {1536, 4160},  // rows that do not all fit
     {12681, 64},   // several tiles for an SM
     {14000, 256},  // several tiles for two SMs
+    {4300, 3840},  // rows that stay for several tiles, and just have room: 16 of them,
+    {4300, 7680},  // 8 of them
 };
 
 class StreamLinearTest : public ChainDeviceTest {

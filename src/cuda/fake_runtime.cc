@@ -182,7 +182,8 @@ using draftmark::FakeObjects;
 
 extern "C" {
 
-// What the code that nvcc generates around kernels calls.
+// What the code that nvcc generates around kernels calls: its names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 void** __cudaRegisterFatBinary(void*) {
   static void* module = nullptr;
   return &module;
@@ -213,6 +214,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t stream) {
   return draftmark::Launch("cudaLaunchKernel", stream);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t stream) {
   return draftmark::Launch("cudaLaunchKernel", stream);
 }

@@ -7,7 +7,7 @@ namespace draftmark {
 
 int ReadBehindHeapBlock() {
   volatile int size = 8;
-  volatile char* const block = new char[static_cast<unsigned>(size)]();
+  volatile unsigned char* const block = new unsigned char[static_cast<unsigned>(size)]();
   const int value = block[size];
   delete[] block;
   return value;

@@ -17,6 +17,7 @@ namespace {
 // Of the medians that each run has beside its value.
 double MedianOfMedians(const std::vector<RunValue>& runs) {
   std::vector<double> medians;
+  medians.reserve(runs.size());
   for (const RunValue& run : runs) medians.push_back(run.median);
   return Median(std::move(medians));
 }
