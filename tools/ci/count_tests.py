@@ -116,9 +116,11 @@ def count_events(events):
             key = (label, value.get("run"), value.get("shard"))
             attempt = value.get("attempt", 1)
             if key not in results or attempt > results[key][0]:
-                results[key] = (attempt, event["testResult"])
+                # An interrupted run has the reason in its place.
+                interrupted = {"status": event.get("aborted", {}).get("reason", "no status")}
+                results[key] = (attempt, event.get("testResult", interrupted))
         elif kind == "buildFinished":
-            exit_code = event["finished"].get("exitCode", {}).get("name", "missing")
+            exit_code = event.get("finished", {}).get("exitCode", {}).get("name", "missing")
 
     for (label, _, _), (_, result) in sorted(results.items()):
         count_result(label, result, counts)
@@ -132,8 +134,17 @@ def count_events(events):
 
 
 def read_events(path):
+    """The lines' events; a killed run's last line, which has no end, is left out."""
     with open(path, encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
+        events = []
+        for line in lines:
+            try:
+                if line.strip():
+                    events.append(json.loads(line))
+            except ValueError:
+                if line.endswith("\n"):
+                    raise
+        return events
 
 
 def main(arguments):

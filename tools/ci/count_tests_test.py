@@ -168,6 +168,41 @@ class CountTestsTest(unittest.TestCase):
     def test_run_that_was_cut_off_counts_as_failed(self):
         self.expect([configured("//t:a")], 0, 1, 0)
 
+    def test_interrupted_test_counts_as_failed(self):
+        # As of a run that was stopped while shard 2 of //t:a and all of //t:b ran.
+        key = {"label": "//t:a", "run": 1, "shard": 2, "attempt": 1}
+        counts = self.expect(
+            [
+                configured("//t:a"),
+                configured("//t:b"),
+                built("//t:a"),
+                built("//t:b"),
+                self.result("//t:a", PASSING_XML, shard=1),
+                {"id": {"testResult": key}, "aborted": {"reason": "USER_INTERRUPTED"}},
+                {"id": {"testResult": {**key, "label": "//t:b"}}, "aborted": {"reason": "USER_INTERRUPTED"}},
+                {"id": {"testSummary": {"label": "//t:b"}}, "aborted": {"reason": "USER_INTERRUPTED"}},
+                finished("INTERRUPTED"),
+            ],
+            1, 3, 0,
+        )
+        self.assertIn("//t:a: USER_INTERRUPTED outside its cases", counts.problems)
+        self.assertIn("//t:b: USER_INTERRUPTED outside its cases", counts.problems)
+        self.expect([{"id": {"buildFinished": {}}, "aborted": {"reason": "INTERNAL"}}], 0, 1, 0)
+
+    def test_last_line_of_a_killed_run_may_lack_its_end(self):
+        events = [configured("//t:a"), built("//t:a"), self.result("//t:a", PASSING_XML)]
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        last = json.dumps(finished("SUCCESS"))
+        for text, line in (
+            (lines + last[:20], "1 passed, 1 failed, 0 skipped"),  # as without it
+            (lines + last, "1 passed, 0 failed, 0 skipped"),
+            (last[:20] + "\n" + lines, "0 passed, 1 failed, 0 skipped"),  # no event file
+        ):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                count_tests.main([self.write("cut.json", text)])
+            self.assertEqual(output.getvalue().splitlines()[-1], line)
+
     def test_program_sums_files_and_ends_with_the_line(self):
         good = [configured("//t:a"), built("//t:a"), self.result("//t:a", PASSING_XML), finished("SUCCESS")]
         bad = [configured("//t:b"), not_built("//t:b"), finished("BUILD_FAILURE")]
