@@ -30,6 +30,14 @@ void* Allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
+void* AllocateOrNull(std::size_t bytes, std::size_t alignment) noexcept {
+  try {
+    return Allocate(bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void Free(void* memory) {
   if (memory == nullptr) return;
   --live;
@@ -52,14 +60,47 @@ bool StopFailing() {
 
 }  // namespace draftmark
 
-// The other forms of the standard library end in these.
+// All of them, though the standard library's other forms end in the first two: a sanitizer's runtime has forms of its own,
+// which do not, and whose memory is not for our delete.
 void* operator new(std::size_t bytes) { return draftmark::Allocate(bytes, 1); }
+void* operator new[](std::size_t bytes) { return draftmark::Allocate(bytes, 1); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return draftmark::Allocate(bytes, static_cast<std::size_t>(alignment));
 }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return draftmark::Allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return draftmark::AllocateOrNull(bytes, 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return draftmark::AllocateOrNull(bytes, 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return draftmark::AllocateOrNull(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment,
+                     const std::nothrow_t&) noexcept {
+  return draftmark::AllocateOrNull(bytes, static_cast<std::size_t>(alignment));
+}
+
 void operator delete(void* memory) noexcept { draftmark::Free(memory); }
+void operator delete[](void* memory) noexcept { draftmark::Free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { draftmark::Free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { draftmark::Free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { draftmark::Free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { draftmark::Free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  draftmark::Free(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  draftmark::Free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { draftmark::Free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { draftmark::Free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  draftmark::Free(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   draftmark::Free(memory);
 }
