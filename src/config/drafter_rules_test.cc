@@ -171,8 +171,8 @@ TEST(DrafterRulesTest, EntriesAgreeWithWhatTheyRecord) {
   twice["configs"] = {entry, entry};
   EXPECT_THAT(ParseDrafterConfig(twice, "x.json", "mine"),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("twice")));
-  twice["configs"] = {entry};
-  EXPECT_THAT(Read(twice), IsOk());  // a collection of one
+  twice["configs"] = Json::array({entry});  // {entry} is entry itself to clang
+  EXPECT_THAT(Read(twice), IsOk());         // a collection of one
 }
 
 // What a message quotes of a file is on the message's own line.
