@@ -120,6 +120,7 @@ StatusOr<PagedCache<typename N::Storage>> StageStorage<N>::AllocateCache(std::ui
 
 template <typename N>
 StatusOr<std::vector<std::uint32_t>> StageStorage<N>::FetchTokens(std::size_t count) {
+  if (count == 0) return std::vector<std::uint32_t>();  // whose data() memcpy does not take
   if (DM_FAULT(kSteadyStateAllocation)) {
     DM_ASSIGN_OR_RETURN(const DeviceAddress staging,
                         allocator_.Allocate({.bytes = count * 4, .tag = "staging"}));

@@ -113,7 +113,7 @@ class StageStorage {
                                                           std::uint64_t blocks,
                                                           std::uint64_t row_width);
   // Copies the first `count` output tokens to the pinned buffer, records the event, waits for it,
-  // reads them back.
+  // reads them back. For none it does nothing.
   StatusOr<std::vector<std::uint32_t>> FetchTokens(std::size_t count);
 
  private:
