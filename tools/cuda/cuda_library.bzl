@@ -69,7 +69,7 @@ def _host_flags(ctx, cc_toolchain, features):
         if flag[:2] in ["-D", "-U", "-O"]:
             flags.append(flag)  # for host and device
         else:
-            flags.append("-Xcompiler=" + flag)
+            flags.append("-Xcompiler=" + flag.replace(",", "\\,"))  # else nvcc makes two of it
     return flags
 
 def _include_flags(context):
