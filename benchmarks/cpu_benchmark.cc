@@ -64,7 +64,9 @@ void BM_LoadSafetensors(benchmark::State& state) {
     DM_CHECK(file.ok());
     std::uint64_t sum = 0;
     for (const std::string& name : file->names()) {
-      for (const std::byte byte : file->Get(name)->bytes) sum += static_cast<std::uint64_t>(byte);
+      const StatusOr<TensorView> view = file->Get(name);
+      DM_CHECK(view.ok());
+      for (const std::byte byte : view->bytes) sum += static_cast<std::uint64_t>(byte);
     }
     benchmark::DoNotOptimize(sum);
   }
