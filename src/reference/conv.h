@@ -35,18 +35,15 @@ void ApplyConv(std::span<const typename N::Storage> in,
     std::size_t reach = std::min(taps, row % band_rows + 1);
     if (DM_FAULT(kConvCrossesBands)) reach = std::min(taps, row + 1);
     if (DM_FAULT(kConvNotReset)) reach = std::min(taps, band_rows);
-    const std::span<const typename N::Storage> coefficients =
-        dynamic.subspan((row * 2 * taps + first_tap) * groups, taps * groups);
     for (std::size_t c = 0; c < h; ++c) {
       double sum = 0;
       for (std::size_t o = 0; o < reach; ++o) {
         std::size_t source = row - o;
         // Not reset: what was there from the band's last row.
         if (DM_FAULT(kConvNotReset) && row % band_rows < o) source += band_rows;
-        std::size_t at = o * groups + c / group_size;
-        if (DM_FAULT(kConvWrongRow)) at -= o * 2 * taps * groups;  // of the row that is read
-        const double coefficient =
-            base.row(first_tap + o)[c].ToDouble() + N::Load(coefficients.data()[at]);
+        const std::size_t owner = DM_FAULT(kConvWrongRow) ? row - o : row;  // row - o is read
+        const std::size_t at = (owner * 2 * taps + first_tap + o) * groups + c / group_size;
+        const double coefficient = base.row(first_tap + o)[c].ToDouble() + N::Load(dynamic[at]);
         sum += coefficient * N::Load(in[source * h + c]);
       }
       out[row * h + c] = N::Store(sum);
