@@ -70,7 +70,9 @@ def _host_flags(ctx, cc_toolchain, features):
             flags.append(flag)  # for host and device
         else:
             flags.append("-Xcompiler=" + flag.replace(",", "\\,"))  # else nvcc makes two of it
-    return flags
+
+    # The toolkit's headers come to the host compiler as if they were ours, and clang warns of their static inline functions.
+    return flags + ["-Xcompiler=-Wno-unused-function"]
 
 def _include_flags(context):
     """Include folders and defines. nvcc does not know -iquote."""
