@@ -1,4 +1,5 @@
-// A drafter of any size on the GPU, with its times and memory: what `draftmark draft` runs. Belongs to the backend that opened it (cuda_backend.h), which must outlive it.
+// A drafter of any size on the GPU, with its times and memory: what `draftmark draft` runs. Belongs to
+// the backend that opened it (cuda_backend.h), which must outlive it. One thread.
 #ifndef DRAFTMARK_CONFORMANCE_CUDA_TIMED_DRAFT_H_
 #define DRAFTMARK_CONFORMANCE_CUDA_TIMED_DRAFT_H_
 

@@ -7,7 +7,7 @@
 //
 // Errors: DATA_LOSS for a file that is no safetensors file, and for a tensor that is no stage of
 // this drafter, has another shape or dtype: file, tensor, expected, found. What an engine computed
-// wrongly is no error: NaN, infinities and ids outside the vocabulary are kept and marked.
+// wrongly is no error: NaN, infinities and ids outside the vocabulary are kept and marked. Thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_DUMP_H_
 #define DRAFTMARK_CONFORMANCE_DIAGNOSIS_DUMP_H_
 

@@ -11,7 +11,7 @@
 // every stage, also one that the case does not hold and those of heads, must be the one rounding of
 // what follows from the run's own earlier stages (local_oracle.h), so that a wrong rounding is seen
 // where it happens. Tokens: token_rules.h. Of a case that is not to be judged end to end (DrafterCase)
-// only the latter counts, and tokens by the run's own stages.
+// only the latter counts, and tokens by the run's own stages. Functions are pure and thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 #define DRAFTMARK_CONFORMANCE_DRAFTS_JUDGE_H_
 

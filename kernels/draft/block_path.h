@@ -33,8 +33,9 @@ struct BlockShape {
 bool ChainTakesContext(const DraftParts& parts, const BlockShape& shape, const ContextPass& pass);
 
 // One block forward. Reads what the host wrote before on the same stream (with a pass in its chain
-// also what that one reads, RunContextPass): ids in draft_tokens_dev, positions in position_ids, argument records, block tables (without a cache: context rows in
-// fc_proj, all positions, the contiguous record). Neither allocates nor waits, unless `taps` is given.
+// also what that one reads, RunContextPass): ids in draft_tokens_dev, positions in position_ids,
+// argument records, block tables (without a cache: context rows in fc_proj, all positions, the
+// contiguous record). Neither allocates nor waits, unless `taps` is given.
 class BlockPath {
  public:
   // `chain` may be null: then every step is a kernel of its own, the checked path that takes any shape.

@@ -20,7 +20,7 @@
 //
 // Errors beside those of DraftSession: those of CUDA, after which a session is of no use; and
 // RESOURCE_EXHAUSTED where host memory ends, after which it is as it was before the call, but that
-// nothing is left to collect.
+// nothing is left to collect. One thread at a time, as of every DraftSession.
 //
 // A propose's new context rows go through the device in a pass of one of two sizes (pass_rows.h): by
 // the library or by chains their bits depend on which, so on how many rows the other bands of the

@@ -8,7 +8,8 @@
 // projections of all layers lie together in "weights/fused_qkv" [L, q_dim + 2 * kv_dim, h] (Q_0, K_0, V_0,
 // Q_1, ...), which the layers' q_proj, k_proj and v_proj are views of: a block's rows take a layer's as one
 // matrix, the context's rows K and V of all layers. Biases of k and v lie in "weights/fused_kv_bias".
-// bytes() is exact: two for each parameter, a tied LM head counted once.
+// bytes() is exact: two for each parameter, a tied LM head counted once. Immutable once they are there:
+// sessions may share them, in several threads too.
 #ifndef DRAFTMARK_KERNELS_DRAFT_DRAFT_WEIGHTS_H_
 #define DRAFTMARK_KERNELS_DRAFT_DRAFT_WEIGHTS_H_
 

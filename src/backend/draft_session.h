@@ -2,9 +2,9 @@
 // CUDA kernels and plug-ins implement it; whoever drives a session knows nothing of what is behind
 // it.
 //
-//   DM_RETURN_IF_ERROR(session.AppendContext(0, taps, positions));      // taps of verified rows
-//   only DM_ASSIGN_OR_RETURN(auto blocks, session.Propose({{.band = 0, .tokens = ids, .start =
-//   p0}}, nullptr));
+//   DM_RETURN_IF_ERROR(session.AppendContext(0, taps, positions));   // taps of verified rows only
+//   const BlockRequest block = {.band = 0, .tokens = ids, .start = p0};
+//   DM_ASSIGN_OR_RETURN(const auto blocks, session.Propose({&block, 1}, nullptr));
 //
 // Rejected rows are never appended, so nothing is ever taken back. A failed call changes nothing
 // that later calls can see. A session belongs to one thread at a time. Rules: spec/drafter.md

@@ -1,7 +1,8 @@
 // Stages: the named intermediate results of one propose, and the sink that a backend hands them to.
 //
 // Names and shapes are those of the oracle cases (cases/README.md); every backend uses them, so
-// that results can be compared stage by stage in the order in which data flows.
+// that results can be compared stage by stage in the order in which data flows. Functions are pure and
+// thread-safe; a sink hears of stages in the thread that called propose.
 #ifndef DRAFTMARK_SRC_BACKEND_STAGES_H_
 #define DRAFTMARK_SRC_BACKEND_STAGES_H_
 
@@ -41,8 +42,8 @@ std::string LayerStage(std::uint64_t layer, std::string_view stage);
 // earlier ones.
 std::vector<std::string> StagesInDataFlowOrder(const DrafterConfig& config);
 
-// Shape of a stage of one band: `new_rows` context rows since the last propose, a block of `gamma` rows. Empty for a name
-// that this geometry does not have.
+// Shape of a stage of one band: `new_rows` context rows since the last propose, a block of `gamma`
+// rows. Empty for a name that this geometry does not have.
 Shape StageShape(const DrafterConfig& config, std::string_view stage, std::uint64_t new_rows,
                  std::uint64_t gamma);
 

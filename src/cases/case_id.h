@@ -1,10 +1,12 @@
 // CaseId: the one string that names a test, its golden, its benchmark, its history row, its waiver
 // and its reproduction.
 //
-//   op/<operation>/<key=value,...>/<dtype>[/<data>]   op/rms_norm/rows=16,h=4096/bf16
-//   draft/<config>/<key=value,...> draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1
+//   op/<operation>/<key=value,...>/<dtype>[/<data>]
+//       op/rms_norm/rows=16,h=4096/bf16
+//   draft/<config>/<key=value,...>
+//       draft/qwen3-8b-dflash-b16/gamma=16,ctx=2048,new=8,nb=1
 //   scratch/<system>/<config>/<key=value,...>
-//   scratch/dflash_v2/qwen3.8-27b-dflash2/ctx_window=4096,nb=8
+//       scratch/dflash_v2/qwen3.8-27b-dflash2/ctx_window=4096,nb=8
 //
 // Printing and parsing are inverse to each other. A plain value type.
 #ifndef DRAFTMARK_SRC_CASES_CASE_ID_H_

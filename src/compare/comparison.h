@@ -1,5 +1,5 @@
 // Compares two tensors element by element and sums up how they differ. It knows neither who
-// computed them nor what is allowed: see conformance/ for judgements.
+// computed them nor what is allowed: see conformance/ for judgements. Pure functions, thread-safe.
 #ifndef DRAFTMARK_SRC_COMPARE_COMPARISON_H_
 #define DRAFTMARK_SRC_COMPARE_COMPARISON_H_
 

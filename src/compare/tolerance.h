@@ -4,16 +4,16 @@
 // Classes and figures: spec/drafter.md section 10. The oracle computes in float64 from the same
 // stored inputs and is not rounded; a bound then has up to three parts, added up:
 //   rounding      `roundings` spacings of the output type at the oracle's value (one rounding costs
-//   half of one; the
-//                 class allows a whole one, so that a sum at a midpoint may fall on either side)
-//   accumulation  2^-22 * log2(n) * sum |a_i * b_i| for an FP32 reduction over n products: grows
-//   with the length, and
-//                 with the magnitudes, which is what is left where terms cancel
+//                 half of one; the class allows a whole one, so that a sum at a midpoint may fall on
+//                 either side)
+//   accumulation  2^-22 * log2(n) * sum |a_i * b_i| for an FP32 reduction over n products: grows with
+//                 the length and with the magnitudes, which is what is left where terms cancel
 //   attention     a share of max |v|, by the type in which probabilities multiply V
 //
 //   const ErrorModel gemm = SingleRound(/*reduction=*/4096);
-//   const BoundedComparison c = CompareWithin(shape, oracle, got, Bounds(gemm, oracle,
-//   magnitudes)); c.used_share;   // 0.43: the worst element uses 43 % of its bound; above 1 fails
+//   const BoundedComparison c =
+//       CompareWithin(shape, oracle, got, Bounds(gemm, oracle, magnitudes));
+//   c.used_share;   // 0.43: the worst element uses 43 % of its bound; above 1 fails
 //
 // Pure functions, thread-safe.
 #ifndef DRAFTMARK_SRC_COMPARE_TOLERANCE_H_

@@ -1,4 +1,4 @@
-// Distances in units in the last place of a storage format.
+// Distances in units in the last place of a storage format. Pure functions, thread-safe.
 #ifndef DRAFTMARK_SRC_COMPARE_ULP_H_
 #define DRAFTMARK_SRC_COMPARE_ULP_H_
 

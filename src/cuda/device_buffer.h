@@ -7,6 +7,7 @@
 // The allocator must outlive the buffer. Movable, not copyable; an empty buffer has a null address.
 // Copies are ordered by the stream; a pageable source is staged before the call returns and a
 // pageable target is filled only once the stream was waited for. Errors are those of CudaStatus.
+// A buffer is one thread's at a time.
 #ifndef DRAFTMARK_SRC_CUDA_DEVICE_BUFFER_H_
 #define DRAFTMARK_SRC_CUDA_DEVICE_BUFFER_H_
 

@@ -7,8 +7,8 @@
 // loops over the registry (registry.h). The rules are those of spec/drafter.md; each declaration
 // names its section.
 //
-//   op/rms_norm/rows=16,h=4096/bf16      the id of one case: operation, keys in order, dtype
-//   op/rms_norm/rows=16,h=4096/bf16/zero the same on extreme data (data_pattern.h)
+//   op/rms_norm/rows=16,h=4096/bf16        the id of one case: operation, keys in order, dtype
+//   op/rms_norm/rows=16,h=4096/bf16/zero   the same on extreme data (data_pattern.h)
 //
 // Every input of a case is made from its id alone (operands.h), so a case needs no file.
 // Declarations are immutable and may be read by several threads; references and oracles are pure.

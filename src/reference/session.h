@@ -1,5 +1,5 @@
 // The reference backend: the definition of right. It works in a DflashScratch on a host allocator
-// (stage_buffers.h). See src/backend/draft_session.h for how to drive it.
+// (stage_buffers.h). See src/backend/draft_session.h for how to drive it, by one thread at a time.
 #ifndef DRAFTMARK_SRC_REFERENCE_SESSION_H_
 #define DRAFTMARK_SRC_REFERENCE_SESSION_H_
 

@@ -1,8 +1,9 @@
 // Who shares which of the 41 buffers: sequential uses inside one pass (spec/buffer_sizes.md
 // section 11), as data.
 //
-//   for (const BufferUse* use : UsesOf("ssm_ba")) out << use->stage << ": " << use->content <<
-//   "\n";
+//   for (const BufferUse* use : UsesOf("ssm_ba")) {
+//     out << use->stage << ": " << use->content << "\n";
+//   }
 //
 // The sizes already cover every use but those marked as not provisioned: CheckMtpRowsFit tells
 // whether these two fit.

@@ -1,8 +1,8 @@
 // HostAllocator: host memory that plays the part of a device, for the reference backend and tests.
 //
 //   HostAllocator allocator({.poison = Poison::kOnes});
-//   DM_ASSIGN_OR_RETURN(const DeviceAddress logits, allocator.Allocate({.bytes = 4096, .tag =
-//   "logits"}));
+//   DM_ASSIGN_OR_RETURN(const DeviceAddress logits,
+//                       allocator.Allocate({.bytes = 4096, .tag = "logits"}));
 //
 // Fresh memory can be poisoned, so that a test sees who reads what nobody wrote: results must not
 // depend on prior contents (spec/dflash_scratch.md section 5). Memory still allocated when the

@@ -3,8 +3,7 @@
 //
 //   DM_ASSIGN_OR_RETURN(const SubLayouts layouts, SubLayouts::Create(fields, arguments));
 //   layouts.prefill.slots;                                       // at capacity
-//   DM_ASSIGN_OR_RETURN(const PrefillLayout chunk, layouts.PrefillFor(37));   // of a 37-token
-//   chunk
+//   DM_ASSIGN_OR_RETURN(const PrefillLayout chunk, layouts.PrefillFor(37));   // of 37 tokens
 //
 // Rules: spec/buffer_sizes.md sections 7 and 8. All offsets are bytes from the start of the buffer.
 // Kernels lay regions out with the counts of the call, so offsets shrink with the call; whatever a

@@ -97,8 +97,9 @@ struct DrafterWeights {
 
 // Heads follow the NULL rules of spec/dflash_scratch.md section 1: a head whose tensors are absent
 // is off, one that is there in part is an error, and so are a head (or a type of Markov head) that
-// the config does not announce and convolutions without the selector they come with. Names may carry the prefix "model.". With tied embeddings a missing lm_head is the
-// embedding. Errors name the file and the tensor, with the shape expected and found.
+// the config does not announce and convolutions without the selector they come with. Names may carry
+// the prefix "model.". With tied embeddings a missing lm_head is the embedding. Errors name the file
+// and the tensor, with the shape expected and found.
 StatusOr<DrafterWeights> LoadDrafterWeights(const DrafterConfig& config,
                                             std::shared_ptr<const Checkpoint> checkpoint);
 

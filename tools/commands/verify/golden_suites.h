@@ -11,8 +11,8 @@
 
 namespace draftmark {
 
-// Runs those that `shard` takes on the data below `golden`; a file of rows is a case. An error means data that cannot be used; wrong results
-// go to the report.
+// Runs those that `shard` takes on the data below `golden`; a file of rows is a case. An error means
+// data that cannot be used; wrong results go to the report.
 Status RunGoldenSuites(const std::string& golden, Shard& shard, VerifyReport& report);
 
 }  // namespace draftmark
