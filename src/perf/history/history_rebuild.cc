@@ -255,6 +255,12 @@ Status MergeFile(History& history, const std::string& path, FileSystem& files,
   return OkStatus();
 }
 
+// By its name: only there is it no mistake that no file lies in it.
+bool IsRunsFolder(std::string_view folder) {
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  return folder.ends_with(RunsFolderOf(""));
+}
+
 }  // namespace
 
 StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::string>& paths,
@@ -275,6 +281,11 @@ StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::stri
           path, RunsFolderOf(path)));
     }
     DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListRecordFiles(folder, files));
+    if (names.empty() && !IsRunsFolder(folder)) {
+      report.problems.push_back(
+          fmt::format("{}: expected .jsonl files, or the folder NAME{} of a history, found neither",
+                      path, RunsFolderOf("")));
+    }
     for (const std::string& name : names) {
       DM_RETURN_IF_ERROR(MergeFile(history, JoinPath(folder, name), files, report));
     }

@@ -35,7 +35,7 @@ StatusOr<RebuildReport> RebuildHistory(const std::string& database,
 
 struct MergeReport {
   std::size_t added = 0, known = 0, replaced = 0, dropped = 0;
-  std::vector<std::string> problems;  // files that were not taken in
+  std::vector<std::string> problems;  // files that were not taken in, folders that have none
 };
 
 // `paths` are JSONL files, folders of them, or databases that have such a folder beside them. Files

@@ -223,5 +223,20 @@ TEST_F(RebuildTest, MergeLeavesOutWhatItCannotTake) {
               StatusIs(StatusCode::kNotFound, HasSubstr("none: expected a .jsonl file")));
 }
 
+TEST_F(RebuildTest, MergeTellsOfAFolderThatHasNoRecords) {
+  DM_ASSERT_OK_AND_ASSIGN(History history, History::Open(Database("a.db")));
+  // The folder in which a history lies, instead of the history.
+  ASSERT_THAT(RealFileSystem().CreateDirectories(folder_.Path("machine/h.db.runs")), IsOk());
+  DM_ASSERT_OK_AND_ASSIGN(MergeReport report, MergeHistory(history, {folder_.Path("machine")}));
+  EXPECT_THAT(report.problems,
+              ElementsAre(HasSubstr("machine: expected .jsonl files, or the folder NAME.runs")));
+  // One that has no records yet.
+  for (const char* const slash : {"", "/"}) {
+    DM_ASSERT_OK_AND_ASSIGN(report,
+                            MergeHistory(history, {folder_.Path("machine/h.db.runs") + slash}));
+    EXPECT_THAT(report.problems, IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace draftmark

@@ -193,8 +193,8 @@ void AddMergeCommand(CLI::App& history, CommandContext& context) {
   command->footer(
       "A PATH is a .jsonl file, a folder of them, or a history FILE with its folder FILE.runs. "
       "Merging twice, or in\nanother order, gives the same history. Exit code 1: a file was left "
-      "out "
-      "(damaged, or another record with an\nid that is there); the others are in.");
+      "out (damaged, or another record with an\nid that is there), or a folder has none; the "
+      "others are in.");
   AddDatabaseOption(*command, options->database);
   command->add_option("PATH", options->paths, "JSONL files, folders of them, or histories")
       ->required();
