@@ -326,6 +326,13 @@ TEST_F(NightlyCommandTest, NoBaselineIs5) {
   const CommandResult young = Nightly();
   EXPECT_EQ(young.code, 5);
   EXPECT_THAT(young.out, AllOf(HasSubstr("NO BASELINE draft/a"), HasSubstr("9 nights before")));
+  {
+    DM_ASSERT_OK_AND_ASSIGN(HistoryReader reader, HistoryReader::Open(db_));
+    DM_ASSERT_OK_AND_ASSIGN(const std::vector<GateRow> gates, reader.Gates());
+    ASSERT_EQ(gates.size(), 1u);
+    EXPECT_EQ(gates[0].verdict, "unclear");  // and not the same as what is not there
+    EXPECT_EQ(gates[0].exit_code, 5);
+  }
   EXPECT_EQ(Nightly({"--night", "2026-01-01"}).code, 5);
   const CommandResult missing = Nightly({"--case", "draft/A"});
   EXPECT_EQ(missing.code, 5);

@@ -172,6 +172,15 @@ GateVerdict VerdictRecord(const NightlyReport& report, const EnvironmentReport& 
   return verdict;
 }
 
+// Whether any case or count has something to be compared with.
+bool AnyJudged(const NightlyReport& report) {
+  return std::any_of(report.environments.begin(), report.environments.end(), [](const auto& e) {
+    return e.AnyLarger() || e.AnyMissing() ||
+           std::any_of(e.cases.begin(), e.cases.end(),
+                       [](const NightlyCase& c) { return !c.no_baseline; });
+  });
+}
+
 }  // namespace
 
 Verdict NightlyVerdict(const std::vector<NightlyCase>& cases) {
@@ -194,6 +203,8 @@ bool EnvironmentReport::AnyMissing() const {
 }
 
 Verdict NightlyVerdict(const NightlyReport& report) {
+  // Nothing to compare with is not "same": the history keeps this word.
+  if (!AnyJudged(report)) return Verdict::kUnclear;
   std::vector<NightlyCase> all;
   MissingInNew missing;
   for (const EnvironmentReport& environment : report.environments) {
@@ -205,13 +216,7 @@ Verdict NightlyVerdict(const NightlyReport& report) {
 }
 
 int NightlyExitCode(const NightlyReport& report) {
-  const bool any =
-      std::any_of(report.environments.begin(), report.environments.end(), [](const auto& e) {
-        return e.AnyLarger() || e.AnyMissing() ||
-               std::any_of(e.cases.begin(), e.cases.end(),
-                           [](const NightlyCase& c) { return !c.no_baseline; });
-      });
-  return any ? PerfExitCodeOf(NightlyVerdict(report)) : kPerfNoBaseline;
+  return AnyJudged(report) ? PerfExitCodeOf(NightlyVerdict(report)) : kPerfNoBaseline;
 }
 
 std::string NightlyText(const NightlyReport& report) {
