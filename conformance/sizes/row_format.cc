@@ -111,6 +111,10 @@ StatusOr<std::vector<SizeRow>> ParseSizeRows(const Json& rows, const std::string
     return DataLossError(
         fmt::format("{}: expected an array of sizing rows, found {}", source, DescribeJson(rows)));
   }
+  // Nothing to check must not pass for a check that passed.
+  if (rows.empty()) {
+    return DataLossError(source + ": expected an array of sizing rows, found an empty one");
+  }
   std::vector<SizeRow> result;
   std::set<std::string> names;
   for (std::size_t i = 0; i < rows.size(); ++i) {

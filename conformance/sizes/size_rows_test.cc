@@ -232,6 +232,9 @@ Status CheckText(const std::string& text) {
 TEST(SizeRowsFormatTest, FilesThatAreNoRows) {
   EXPECT_THAT(CheckText("{}"),
               StatusIs(StatusCode::kDataLoss, HasSubstr("rows.json: expected an array")));
+  EXPECT_THAT(CheckText("[]"), StatusIs(StatusCode::kDataLoss,
+                                        HasSubstr("rows.json: expected an array of sizing rows, "
+                                                  "found an empty one")));
   EXPECT_THAT(CheckText("[3]"), StatusIs(StatusCode::kDataLoss, HasSubstr("rows.json: row 0")));
   EXPECT_THAT(CheckText("[{\"name\": \"a\""),
               StatusIs(StatusCode::kDataLoss, HasSubstr("rows.json")));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -70,6 +71,15 @@ std::string_view KindName(mode_t mode) {
 Status NotARegularFile(const std::string& path, mode_t mode) {
   return InvalidArgumentError(
       fmt::format("{}: expected a regular file, found {}", path, KindName(mode)));
+}
+
+// As /dev/stdout is, whatever that is open on: the link of everybody would be replaced.
+bool IsLinkToDescriptor(const std::string& path) {
+  constexpr std::string_view kFolder = "/proc/";
+  std::array<char, kFolder.size()> target{};
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  return size == static_cast<ssize_t>(target.size()) &&
+         std::string_view(target.data(), target.size()) == kFolder;
 }
 
 class MappedBytes : public FileBytes {
@@ -189,9 +199,15 @@ class PosixFileSystem : public FileSystem {
 
   StatusOr<std::unique_ptr<AtomicFile>> CreateAtomic(const std::string& path) override {
     DM_RETURN_IF_ERROR(CheckPath(path));
+    if (path.back() == '/') return NotARegularFile(path, S_IFDIR);
+    // The rename would put a file in the place of /dev/null, and root may do that.
     struct stat info {};
-    if (path.back() == '/' || (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) {
-      return NotARegularFile(path, S_IFDIR);
+    if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+      return NotARegularFile(path, info.st_mode);
+    }
+    if (IsLinkToDescriptor(path)) {
+      return InvalidArgumentError(
+          fmt::format("{}: expected a regular file, found a link to an open one", path));
     }
     constexpr int kAttempts = 100;  // against left-over temporaries of a dead process
     for (int attempt = 0; attempt < kAttempts; ++attempt) {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
 #include <thread>
+#include <tuple>
 
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
@@ -19,6 +21,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -179,6 +182,34 @@ TEST(AtomicFileTest, LongestNameAndSymbolicLink) {
   ASSERT_THAT(WriteTextFile(folder.Path("link"), "new"), IsOk());
   EXPECT_EQ(ReadTextFile(folder.Path("link")).value(), "new");
   EXPECT_EQ(ReadTextFile(folder.Path("target")).value(), "old");
+}
+
+// Root may put a file in the place of /dev/null, and from then on nothing works.
+TEST(AtomicFileTest, WhatIsNoFileIsNotReplaced) {
+  const TestFolder folder;
+  const auto refused = [](const std::string& path, const char* found) {
+    EXPECT_THAT(WriteTextFile(path, "x"),
+                StatusIs(StatusCode::kInvalidArgument,
+                         StartsWith(path + ": expected a regular file, found " + found)));
+  };
+  ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  refused(folder.Path("pipe"), "a named pipe");
+  for (const auto& [name, target, found] :
+       {std::tuple("null", "/dev/null", "a device"), std::tuple("to_pipe", "pipe", "a named pipe"),
+        std::tuple("to_folder", ".", "a folder")}) {
+    ASSERT_EQ(::symlink(target, folder.Path(name).c_str()), 0);
+    refused(folder.Path(name), found);
+  }
+  // As /dev/stdout, here with a file behind it.
+  ASSERT_THAT(WriteTextFile(folder.Path("f"), "old"), IsOk());
+  const int open_file = ::open(folder.Path("f").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(open_file, 0);
+  const std::string number = "/proc/self/fd/" + std::to_string(open_file);
+  ASSERT_EQ(::symlink(number.c_str(), folder.Path("stdout").c_str()), 0);
+  refused(folder.Path("stdout"), "a link to an open one");
+  ::close(open_file);
+  EXPECT_EQ(ReadTextFile(folder.Path("f")).value(), "old");
+  EXPECT_THAT(Names(folder), ElementsAre("f", "null", "pipe", "stdout", "to_folder", "to_pipe"));
 }
 
 TEST(AtomicFileTest, BareNameMeansTheCurrentFolder) {

@@ -1,5 +1,7 @@
 #include "src/base/status.h"
 
+#include <utility>
+
 #include "src/base/printable.h"
 
 namespace draftmark {
@@ -30,6 +32,9 @@ std::string_view StatusCodeName(StatusCode code) {
   return "UNKNOWN";
 }
 
+Status::Status(StatusCode code, std::string message)
+    : code_(code), message_(WithoutControls(std::move(message))) {}
+
 std::string Status::ToString() const {
   if (ok()) return "OK";
   return std::string(StatusCodeName(code_)) + ": " + message_;
@@ -37,35 +42,35 @@ std::string Status::ToString() const {
 
 Status Status::Annotated(std::string_view prefix) const {
   if (ok()) return *this;
-  return Status(code_, WithoutControls(std::string(prefix) + ": ") + message_);
+  return Status(code_, std::string(prefix) + ": " + message_);
 }
 
 Status InvalidArgumentError(std::string message) {
-  return Status(StatusCode::kInvalidArgument, WithoutControls(std::move(message)));
+  return Status(StatusCode::kInvalidArgument, std::move(message));
 }
 Status NotFoundError(std::string message) {
-  return Status(StatusCode::kNotFound, WithoutControls(std::move(message)));
+  return Status(StatusCode::kNotFound, std::move(message));
 }
 Status DataLossError(std::string message) {
-  return Status(StatusCode::kDataLoss, WithoutControls(std::move(message)));
+  return Status(StatusCode::kDataLoss, std::move(message));
 }
 Status OutOfRangeError(std::string message) {
-  return Status(StatusCode::kOutOfRange, WithoutControls(std::move(message)));
+  return Status(StatusCode::kOutOfRange, std::move(message));
 }
 Status ResourceExhaustedError(std::string message) {
-  return Status(StatusCode::kResourceExhausted, WithoutControls(std::move(message)));
+  return Status(StatusCode::kResourceExhausted, std::move(message));
 }
 Status FailedPreconditionError(std::string message) {
-  return Status(StatusCode::kFailedPrecondition, WithoutControls(std::move(message)));
+  return Status(StatusCode::kFailedPrecondition, std::move(message));
 }
 Status UnimplementedError(std::string message) {
-  return Status(StatusCode::kUnimplemented, WithoutControls(std::move(message)));
+  return Status(StatusCode::kUnimplemented, std::move(message));
 }
 Status UnavailableError(std::string message) {
-  return Status(StatusCode::kUnavailable, WithoutControls(std::move(message)));
+  return Status(StatusCode::kUnavailable, std::move(message));
 }
 Status InternalError(std::string message) {
-  return Status(StatusCode::kInternal, WithoutControls(std::move(message)));
+  return Status(StatusCode::kInternal, std::move(message));
 }
 
 }  // namespace draftmark

@@ -1,7 +1,9 @@
 #include "src/base/status.h"
 
+#include <cerrno>
 #include <memory>
 
+#include "src/base/errno_status.h"
 #include "src/base/status_matchers.h"
 
 namespace draftmark {
@@ -22,6 +24,15 @@ TEST(StatusTest, CarriesCodeAndMessage) {
   EXPECT_THAT(status.Annotated("case x"),
               StatusIs(StatusCode::kDataLoss, "case x: a.safetensors: truncated"));
   EXPECT_THAT(OkStatus().Annotated("case x"), IsOk());
+}
+
+// Whoever makes it: a name out of a file is not to command a terminal.
+TEST(StatusTest, ControlCharactersAreEscaped) {
+  EXPECT_EQ(Status(StatusCode::kInternal, "a\x1b[31m\nb").message(), "a\\x1b[31m\nb");
+  EXPECT_EQ(NotFoundError("\x07").message(), "\\x07");
+  EXPECT_EQ(NotFoundError("b").Annotated("a\r").message(), "a\\x0d: b");
+  EXPECT_THAT(ErrnoStatus(ENOENT, "open", "n\x1b[31m"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("cannot open n\\x1b[31m: ")));
 }
 
 StatusOr<int> Half(int value) {

@@ -200,6 +200,14 @@ StatusOr<RebuildReport> RebuildHistory(const std::string& database, FileSystem& 
         fmt::format("{}: no such history, and no folder {} to make it from", database, folder));
   }
   DM_ASSIGN_OR_RETURN(OldDatabase old, OpenOld(database));
+  // Most likely another path was meant: an empty history in the place of that file would pass for a
+  // rebuilt one.
+  if (old.damaged && !old.db && !files.IsDirectory(folder)) {
+    return FailedPreconditionError(fmt::format(
+        "{}: expected a history, or a folder {} to make it from, found a file that is no "
+        "database; it was left as it is",
+        database, folder));
+  }
   DM_RETURN_IF_ERROR(files.CreateDirectories(folder));
   if (old.db) DM_RETURN_IF_ERROR(RestoreFiles(*old.db, old.damaged, database, files, report));
   RemoveLeftovers(database);
@@ -263,14 +271,13 @@ bool IsRunsFolder(std::string_view folder) {
 
 }  // namespace
 
-StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::string>& paths,
-                                   FileSystem& files) {
-  MergeReport report;
+StatusOr<MergeInput> FindMergeInput(const std::vector<std::string>& paths, FileSystem& files) {
+  MergeInput input;
   for (const std::string& path : paths) {
     std::string folder = path;
     if (files.IsFile(path)) {
       if (path.ends_with(".jsonl")) {
-        DM_RETURN_IF_ERROR(MergeFile(history, path, files, report));
+        input.files.push_back(path);
         continue;
       }
       folder = RunsFolderOf(path);
@@ -282,13 +289,22 @@ StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::stri
     }
     DM_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListRecordFiles(folder, files));
     if (names.empty() && !IsRunsFolder(folder)) {
-      report.problems.push_back(
+      input.problems.push_back(
           fmt::format("{}: expected .jsonl files, or the folder NAME{} of a history, found neither",
                       path, RunsFolderOf("")));
     }
-    for (const std::string& name : names) {
-      DM_RETURN_IF_ERROR(MergeFile(history, JoinPath(folder, name), files, report));
-    }
+    for (const std::string& name : names) input.files.push_back(JoinPath(folder, name));
+  }
+  return input;
+}
+
+StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::string>& paths,
+                                   FileSystem& files) {
+  DM_ASSIGN_OR_RETURN(MergeInput input, FindMergeInput(paths, files));
+  MergeReport report;
+  report.problems = std::move(input.problems);
+  for (const std::string& path : input.files) {
+    DM_RETURN_IF_ERROR(MergeFile(history, path, files, report));
   }
   return report;
 }

@@ -177,6 +177,17 @@ TEST_F(RebuildTest, NothingThere) {
   EXPECT_THAT(RealFileSystem().List(folder_.path()).value(), IsEmpty());
 }
 
+// Somebody's report, as --db by mistake: it would lie under another name, and the exit code be 0.
+TEST_F(RebuildTest, AFileThatIsNoDatabaseStaysWhereItIs) {
+  const std::string report = folder_.Path("report.json");
+  ASSERT_THAT(WriteTextFile(report, R"({"benchmarks": []})"), IsOk());
+  EXPECT_THAT(RebuildHistory(report),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("report.json: expected a history"),
+                             HasSubstr("report.json.runs to make it from"))));
+  EXPECT_THAT(RealFileSystem().List(folder_.path()).value(), ElementsAre("report.json"));
+}
+
 TEST_F(RebuildTest, MergingInAnyOrderAndTwiceGivesTheSame) {
   Fill("a.db");
   {
@@ -218,6 +229,12 @@ TEST_F(RebuildTest, MergeLeavesOutWhatItCannotTake) {
   EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("conflict.jsonl"),
                                                  HasSubstr("another record with this id")),
                                            AllOf(HasSubstr("cut.jsonl"), HasSubstr("truncated"))));
+  EXPECT_EQ(Content("a.db").size(), before.size() + 1);
+  // Of a list with a wrong path nothing is taken in.
+  ASSERT_THAT(WriteTextFile(folder + "/more.jsonl", RecordToJsonl(TestRun(8e-6)).value().text),
+              IsOk());
+  EXPECT_THAT(MergeHistory(history, {folder, folder_.Path("none")}),
+              StatusIs(StatusCode::kNotFound, testing::_));
   EXPECT_EQ(Content("a.db").size(), before.size() + 1);
   EXPECT_THAT(MergeHistory(history, {folder_.Path("none")}),
               StatusIs(StatusCode::kNotFound, HasSubstr("none: expected a .jsonl file")));

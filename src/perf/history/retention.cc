@@ -150,7 +150,16 @@ StatusOr<RetentionPlan> PlanRetention(History& history, const RetentionRule& rul
 
 StatusOr<RetentionReport> ApplyRetention(History& history, const RetentionPlan& plan,
                                          const std::string& archive) {
-  if (!archive.empty()) DM_RETURN_IF_ERROR(RealFileSystem().CreateDirectories(archive));
+  if (!archive.empty()) {
+    DM_RETURN_IF_ERROR(RealFileSystem().CreateDirectories(archive));
+    // A file that is moved to itself would be deleted.
+    std::error_code error;
+    if (fs::equivalent(archive, history.folder(), error) || error) {
+      return InvalidArgumentError(fmt::format(
+          "{}: expected a folder for the archive, found that of the history's records, {}", archive,
+          history.folder()));
+    }
+  }
   RetentionReport report;
   std::vector<std::string> names = plan.leftovers;
   for (const RetainedNight& planned : plan.nights) {

@@ -52,6 +52,7 @@ struct RetentionReport {
 };
 
 // `archive`: the folder that files are moved to, made if need be; empty: they are deleted.
+// INVALID_ARGUMENT: that is the folder of the history's records itself.
 StatusOr<RetentionReport> ApplyRetention(History& history, const RetentionPlan& plan,
                                          const std::string& archive);
 

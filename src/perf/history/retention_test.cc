@@ -100,6 +100,24 @@ TEST_F(RetentionTest, Archive) {
   EXPECT_FALSE(RealFileSystem().IsFile(JoinPath(history.folder(), name)));
 }
 
+// A file that is moved to itself would be gone.
+TEST_F(RetentionTest, TheFolderOfTheRecordsIsNoArchive) {
+  History history = Open();
+  ASSERT_THAT(FillSyntheticHistory({.cases = 2, .nights = 2, .runs = 1}, history), IsOk());
+  DM_ASSERT_OK_AND_ASSIGN(const RetentionPlan plan, PlanRetention(history, {.nights = 1}));
+  const std::size_t files = Files();
+  std::filesystem::create_directory_symlink(history.folder(), folder_.Path("link"));
+  for (const std::string& archive :
+       {history.folder(), history.folder() + "/.", folder_.Path("link")}) {
+    EXPECT_THAT(
+        ApplyRetention(history, plan, archive),
+        StatusIs(StatusCode::kInvalidArgument,
+                 HasSubstr(archive + ": expected a folder for the archive, found that of")));
+    EXPECT_EQ(Files(), files);
+  }
+  EXPECT_EQ(PlanRetention(history, {.nights = 1}).value().nights.size(), 1u);
+}
+
 TEST_F(RetentionTest, AnArchiveThatCannotBeWrittenKeepsTheFiles) {
   History history = Open();
   ASSERT_THAT(FillSyntheticHistory({.cases = 2, .nights = 2, .runs = 1}, history), IsOk());

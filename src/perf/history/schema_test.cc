@@ -1,6 +1,7 @@
 #include "src/perf/history/schema.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -141,6 +142,16 @@ TEST_F(SchemaTest, AnotherProgramsDatabaseIsRefusedAndLeftAlone) {
   EXPECT_THAT(HistoryReader::Open(Database()), refused);
   EXPECT_THAT(RebuildHistory(Database()), refused);
   EXPECT_EQ(Bytes(), before);
+}
+
+// SQLite would leave a journal beside it, and speak of a full disk.
+TEST_F(SchemaTest, ADeviceOrAPipeIsNoHistory) {
+  ASSERT_EQ(::mkfifo(Database().c_str(), 0600), 0);
+  const auto refused = StatusIs(StatusCode::kInvalidArgument,
+                                HasSubstr("h.db: expected a database, found a device, a pipe"));
+  EXPECT_THAT(History::Open(Database()), refused);
+  EXPECT_THAT(RebuildHistory(Database()), refused);
+  EXPECT_THAT(RealFileSystem().List(folder_.path()).value(), testing::ElementsAre("h.db"));
 }
 
 TEST_F(SchemaTest, AMigrationThatFailsLeavesTheOldVersion) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -178,6 +179,12 @@ StatusOr<Sqlite> Sqlite::Open(const std::string& path, SqliteMode mode) {
   // SQLite would open a private temporary database for "", and one in memory for ":memory:".
   if (path.empty() || path.find('\0') != std::string::npos || path == ":memory:") {
     return InvalidArgumentError(fmt::format("\"{}\": expected the path of a database file", path));
+  }
+  // SQLite would leave a journal beside a device, and say that its disk is full.
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return InvalidArgumentError(
+        fmt::format("{}: expected a database, found a device, a pipe or a socket", path));
   }
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   std::string name = path;

@@ -298,6 +298,18 @@ TEST_F(HistoryCommandTest, Merge) {
   EXPECT_EQ(json["problems"].size(), 1u);
   EXPECT_THAT(result.err, HasSubstr("warning: " + other.Path("o.db.runs/1111111111111111.jsonl")));
   EXPECT_EQ(Run({"merge", other.Path("none")}).code, 2);
+  // For what is not there no history is made.
+  for (const std::vector<std::string>& wrong :
+       {std::vector<std::string>{"merge", other.Path("none")}, {"retain", "--nights", "3"}}) {
+    std::vector<std::string> arguments = {"history"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    arguments.insert(arguments.end(), {"--db", other.Path("typo.db")});
+    result = RunCommand(arguments);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_FALSE(std::filesystem::exists(other.Path("typo.db")));
+    EXPECT_FALSE(std::filesystem::exists(other.Path("typo.db.runs")));
+  }
+  EXPECT_THAT(result.err, HasSubstr("typo.db: no such history"));
 }
 
 TEST_F(HistoryCommandTest, RetainSaysWhatItDropsAndWaits) {

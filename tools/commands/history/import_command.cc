@@ -135,6 +135,8 @@ struct MergeOptions {
 };
 
 Status Merge(const MergeOptions& options, CommandContext& context) {
+  // Before a history is made for what is not there.
+  DM_RETURN_IF_ERROR(FindMergeInput(options.paths).status());
   DM_ASSIGN_OR_RETURN(History history, OpenHistory(options.database, context));
   DM_ASSIGN_OR_RETURN(const MergeReport report, MergeHistory(history, options.paths));
   Warn(report.problems, context);

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/file_system.h"
 #include "src/base/printable.h"
+#include "src/perf/history/history_reader.h"
 #include "src/perf/history/history_rebuild.h"
 #include "src/perf/history/retention.h"
 #include "src/perf/history/utc_time.h"
@@ -42,7 +44,7 @@ Status Rebuild(const Options& options, CommandContext& context) {
                             {"problems", report.problems}});
   } else {
     if (!report.moved_aside.empty()) {
-      context.out << fmt::format("the damaged database is now {}\n", report.moved_aside);
+      context.out << fmt::format("the damaged database is now {}\n", OneLine(report.moved_aside));
     }
     context.out << fmt::format(
         "{}: {} records, {} files written again, {} runs replaced by their nights, {} files left "
@@ -115,6 +117,10 @@ OrderedJson RetainJson(const RetentionPlan& plan, const RetainOptions& options) 
 }
 
 Status Retain(const RetainOptions& options, CommandContext& context) {
+  // Nothing to retain in a history that is made for it would pass for a night's work.
+  if (!RealFileSystem().IsDirectory(RunsFolderOf(options.database))) {
+    DM_RETURN_IF_ERROR(HistoryReader::Open(options.database).status());
+  }
   DM_ASSIGN_OR_RETURN(History history, OpenHistory(options.database, context));
   RetentionRule rule{.nights = options.nights};
   if (options.days > 0) {

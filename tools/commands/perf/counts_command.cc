@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "conformance/counts/scratch_counts.h"
 #include "src/base/file_system.h"
+#include "src/base/folder_lock.h"
 #include "src/base/json.h"
 #include "src/perf/history/result_folders.h"
 #include "src/perf/recorded_counts.h"
@@ -202,6 +204,9 @@ Status Accept(const Options& options, CommandContext& context) {
   }
   DM_ASSIGN_OR_RETURN(const Now now, CountNow(options));
   DM_ASSIGN_OR_RETURN(const std::string path, FileOfCheckout(options.recorded, kRecordedCounts));
+  // Two at once would each write a record without the other's counts.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  DM_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(folder.empty() ? "." : folder));
   RecordedCounts recorded;
   if (RealFileSystem().IsFile(path)) {
     DM_ASSIGN_OR_RETURN(recorded, ReadRecordedCounts(path));

@@ -9,6 +9,7 @@
 
 #include "src/base/fake_clock.h"
 #include "src/base/file_system.h"
+#include "src/base/folder_lock.h"
 #include "src/base/json.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
@@ -220,11 +221,27 @@ TEST_F(CountsCommandTest, ErrorsAre2AndNoRecordIs5) {
   EXPECT_EQ(Run("counts").code, 2);
   EXPECT_EQ(Run("accept", {kCase, "--reason", "x"}).code, 2);
   EXPECT_EQ(ReadTextFile(path_).value(), "{");
+  Write("{}");
+  const CommandResult damaged = Run("counts");
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_THAT(damaged.err, HasSubstr(path_ + ": schema_version: required, but absent"));
   EXPECT_EQ(RunCommand({"perf", "counts", "--configs", folder_.Path("none")}).code, 2);
   const CommandResult none = RunCommand({"perf", "counts", "--recorded", folder_.Path("none"),
                                          "--configs", TestData("golden/configs")});
   EXPECT_EQ(none.code, 5);
   EXPECT_THAT(none.err, HasSubstr("no baseline: "));
+}
+
+// Each of two at once would write a record without what the other accepted.
+TEST_F(CountsCommandTest, AcceptIsForOneProcessAtATime) {
+  {
+    DM_ASSERT_OK_AND_ASSIGN(const FolderLock other, FolderLock::Take(folder_.path()));
+    const CommandResult refused = Run("accept", {"*", "--reason", "x"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("another process is changing it"));
+  }
+  EXPECT_THAT(Run("accept", {"*", "--reason", "x"}).err,
+              testing::Not(HasSubstr("another process")));
 }
 
 TEST_F(CountsCommandTest, TheFirstRecord) {

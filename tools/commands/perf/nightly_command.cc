@@ -148,7 +148,10 @@ Status JudgeCounts(const Options& options, HistoryReader& reader, Day night,
   RecordedCounts recorded;
   if (const StatusOr<std::string> path = FileOfCheckout(options.recorded, kRecordedCounts);
       path.ok()) {
-    DM_ASSIGN_OR_RETURN(recorded, ReadRecordedCounts(*path));
+    StatusOr<RecordedCounts> read = ReadRecordedCounts(*path);
+    // NOT_FOUND would say that the history has no nights before this one.
+    if (!read.ok()) return InvalidArgumentError(read.status().message());
+    recorded = *std::move(read);
   }
   for (EnvironmentReport& environment : report.environments) {
     DM_ASSIGN_OR_RETURN(environment.counts,

@@ -226,6 +226,15 @@ TEST_F(NightlyCommandTest, ALargerCountIs1AndRecorded) {
   EXPECT_EQ(json["environments"][0]["counts"][0]["change"], "larger");
   // So much is meant.
   EXPECT_EQ(Nightly({"--no-record", "--recorded", WriteRecorded(25)}).code, 0);
+  // A record that cannot be used is no missing baseline (5).
+  const std::string none = folder_.Path("none.json");
+  EXPECT_EQ(Nightly({"--no-record", "--recorded", none}).code, 2);
+  ASSERT_THAT(WriteTextFile(none, "{}"), IsOk());
+  const CommandResult empty = Nightly({"--no-record", "--recorded", none});
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_EQ(empty.err, "draftmark: " + none +
+                           ": schema_version: required, but absent (expected an unsigned 64-bit "
+                           "integer)\n");
   // The night after nothing grows.
   AddNight(13, {.counts = {{"launches", 25}, {"peak_bytes", 4095}}});
   EXPECT_EQ(Nightly({"--recorded", WriteRecorded(24)}).code, 0);

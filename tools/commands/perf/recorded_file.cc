@@ -20,7 +20,12 @@ StatusOr<std::string> FileOfCheckout(const std::string& given, const std::string
 
 StatusOr<RecordedCounts> ReadRecordedCounts(const std::string& path) {
   DM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  return ParseRecordedCounts(text, path);
+  StatusOr<RecordedCounts> recorded = ParseRecordedCounts(text, path);
+  // Only where nothing is recorded there is no baseline; a record without a field is damaged.
+  if (recorded.status().code() == StatusCode::kNotFound) {
+    return DataLossError(recorded.status().message());
+  }
+  return recorded;
 }
 
 }  // namespace draftmark

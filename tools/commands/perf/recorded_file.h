@@ -15,6 +15,7 @@ inline constexpr char kRecordedCounts[] = "benchmarks/recorded/counts.json";
 // of one.
 StatusOr<std::string> FileOfCheckout(const std::string& given, const std::string& relative);
 
+// NOT_FOUND: there is no such file. Any other code: it cannot be used.
 StatusOr<RecordedCounts> ReadRecordedCounts(const std::string& path);
 
 }  // namespace draftmark
