@@ -112,6 +112,12 @@ TEST(ParseJsonTest, NonfiniteTokens) {
   EXPECT_THAT(root.U64("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
   EXPECT_THAT(root.Number("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
   EXPECT_THAT(root.String("n"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("found NaN")));
+  DM_ASSERT_OK_AND_ASSIGN(const Json lists,
+                          ParseJson(R"({"names": ["NaN", NaN]})", "x.json", Lenient()));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject names, JsonObject::Root(lists, "x.json"));
+  EXPECT_THAT(
+      names.StringList("names"),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("names[1]: expected a string, found NaN")));
   EXPECT_THAT(ParseJson("{\"n\": NaNx}", "x.json", Lenient()),
               StatusIs(StatusCode::kDataLoss, HasSubstr("x.json")));
 }
@@ -162,6 +168,30 @@ TEST(JsonObjectTest, ReadsTypedValues) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("x.json: o.inner")));
   DM_ASSERT_OK_AND_ASSIGN(const auto steps, root.ObjectList("steps"));
   EXPECT_THAT(steps[1].U64("a"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("steps[1].a")));
+}
+
+// Each names the element, or what is there instead of a list.
+TEST(JsonObjectTest, ListsNameTheElementThatIsOff) {
+  DM_ASSERT_OK_AND_ASSIGN(
+      const Json json,
+      ParseJson(R"({"in": {"u": [1, -1], "i": [1, 9223372036854775808], "b": [true, 1],
+                           "s": ["x", 1], "o": [{}, 1], "none": 1}})",
+                "x.json"));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject root, JsonObject::Root(json, "x.json"));
+  DM_ASSERT_OK_AND_ASSIGN(const JsonObject in, root.Object("in"));
+  const auto is = [](const std::string& message) {
+    return StatusIs(StatusCode::kInvalidArgument, HasSubstr("x.json: in." + message));
+  };
+  EXPECT_THAT(in.U64List("u"), is("u[1]: expected an unsigned 64-bit integer, found -1"));
+  EXPECT_THAT(in.I64List("i"),
+              is("i[1]: expected a signed 64-bit integer, found 9223372036854775808"));
+  EXPECT_THAT(in.BoolList("b"), is("b[1]: expected true or false, found 1"));
+  EXPECT_THAT(in.StringList("s"), is("s[1]: expected a string, found 1"));
+  EXPECT_THAT(in.ObjectList("o"), is("o[1]: expected an object, found 1"));
+  EXPECT_THAT(in.StringList("none"), is("none: expected an array of strings, found 1"));
+  EXPECT_THAT(
+      in.ObjectList("absent"),
+      StatusIs(StatusCode::kNotFound, HasSubstr("x.json: in.absent: required, but absent")));
 }
 
 TEST(JsonTextTest, KeepsWhatTheFileSays) {

@@ -15,7 +15,7 @@ namespace {
 std::string EntryName(const Json& entry) {
   if (!entry.is_object()) return "";
   const auto name = entry.find("name");
-  return name != entry.end() && name->is_string() ? name->get<std::string>() : "";
+  return name != entry.end() && name->is_string() ? JsonText(*name) : "";
 }
 
 // The name under which errors of an entry appear. That its sources were not sure explains its gaps.
@@ -35,12 +35,12 @@ std::string ReasonOf(const Json& entry) {
   if (const auto fields = entry.find("unverified_fields"); fields != entry.end()) {
     std::vector<std::string> names;
     for (const Json& field : *fields) {
-      if (field.is_string()) names.push_back(Printable(field.get<std::string>()));
+      if (field.is_string()) names.push_back(Printable(JsonText(field)));
     }
     if (!names.empty()) reason += fmt::format("; not known: {}", fmt::join(names, ", "));
   }
   if (const auto note = entry.find("note"); note != entry.end() && note->is_string()) {
-    reason += fmt::format(" ({})", OneLine(note->get<std::string>()));
+    reason += fmt::format(" ({})", OneLine(JsonText(*note)));
   }
   return reason;
 }

@@ -55,7 +55,7 @@ StatusOr<DrafterForm> FindForm(const JsonObject& root) {
       return UnimplementedError(
           fmt::format("{}: a checkpoint of another architecture, which is not supported{}{}",
                       root.Where("kind"), note != nullptr ? ": " : "",
-                      note != nullptr && note->is_string() ? note->get<std::string>() : ""));
+                      note != nullptr && note->is_string() ? OneLine(JsonText(*note)) : ""));
     }
     if (std::find(known.begin(), known.end(), kind) == known.end() && !DrafterKindFromName(kind)) {
       return root.TypeError("kind", "checkpoint, training_recipe, synthetic or a drafter's kind");

@@ -153,6 +153,13 @@ TEST(DrafterRulesTest, NonfiniteNumbers) {
       EXPECT_ERROR(parsed, kInvalidArgument, HasSubstr(key), HasSubstr("found " + value));
     }
   }
+  // Nor is one a name in a list, or quoted as anything but itself.
+  Json json = Flat();
+  json["architectures"] = {"@"};
+  std::string text = json.dump();
+  text.replace(text.find("\"@\""), 3, "NaN");
+  DM_ASSERT_OK_AND_ASSIGN(const Json parsed, ParseJson(text, "x.json", options));
+  EXPECT_ERROR(parsed, kInvalidArgument, HasSubstr("architectures[0]"), HasSubstr("found NaN"));
 }
 
 TEST(DrafterRulesTest, EntriesAgreeWithWhatTheyRecord) {
@@ -189,6 +196,9 @@ TEST(DrafterRulesTest, NamesOfTwoLinesAreQuotedInOne) {
     EXPECT_THAT(status.message(), HasSubstr(quoted)) << patch;
     EXPECT_EQ(status.message().find('\n'), std::string::npos) << status.message();
   }
+  EXPECT_ERROR(Json::parse(R"({"row_convention": "in_place", "kind": "checkpoint_other_arch",
+                               "note": "its layers\nare others"})"),
+               kUnimplemented, HasSubstr(R"(its layers\nare others)"));
 }
 
 }  // namespace
