@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "src/base/file_system.h"
 
@@ -57,6 +58,23 @@ std::size_t RemoveStaleTemporaries(const std::string& folder) {
     if (ignored || now - written < std::chrono::seconds(kStaleSeconds)) continue;
     if (std::filesystem::remove(at->path(), ignored)) ++removed;
   }
+  return removed;
+}
+
+std::size_t RemoveStaleTemporariesBelow(const std::string& folder) {
+  std::vector<std::string> folders = {folder};
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator
+           at(folder, std::filesystem::directory_options::skip_permission_denied, error),
+       end;
+       !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->symlink_status(ignored).type() == std::filesystem::file_type::directory) {
+      folders.push_back(at->path().string());
+    }
+  }
+  std::size_t removed = 0;
+  for (const std::string& each : folders) removed += RemoveStaleTemporaries(each);
   return removed;
 }
 

@@ -1,6 +1,7 @@
 // Files that a killed writer left: the temporaries of FileSystem::CreateAtomic.
 //
 //   const std::size_t removed = RemoveStaleTemporaries("www");   // before writing there again
+//   RemoveStaleTemporariesBelow("golden");                       // and in all folders of it
 //
 // Removes only regular files with the full form of such a name (".draftmark-PID-N-HEX.tmp") whose
 // process is not alive, and which nobody has written to for kStaleSeconds: where a folder is shared,
@@ -19,6 +20,8 @@ inline constexpr int kStaleSeconds = 60;
 
 // How many were removed. A folder that is not there has none.
 std::size_t RemoveStaleTemporaries(const std::string& folder);
+// The same in the folder and in all below it; symbolic links are not followed.
+std::size_t RemoveStaleTemporariesBelow(const std::string& folder);
 
 }  // namespace draftmark
 

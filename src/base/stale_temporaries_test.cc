@@ -12,20 +12,12 @@
 #include <vector>
 
 #include "src/base/file_system.h"
+#include "src/base/stale_temporaries_testing.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 
 namespace draftmark {
 namespace {
-
-// The id of a process that was alive, and is not.
-pid_t DeadProcess() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return child;
-}
 
 class StaleTemporariesTest : public ::testing::Test {
  protected:
@@ -64,6 +56,21 @@ TEST_F(StaleTemporariesTest, OnlyThoseOfDeadWriters) {
   }
   EXPECT_EQ(RealFileSystem().List(folder_.Path("")).value().size(), before - 1);
   EXPECT_EQ(RemoveStaleTemporaries(folder_.Path("none")), 0u);
+}
+
+TEST_F(StaleTemporariesTest, BelowAFolderButNotBehindLinks) {
+  const TestFolder elsewhere;
+  const std::string linked = LeaveStaleTemporary(elsewhere.path());
+  std::filesystem::create_directories(folder_.Path("a/b"));
+  std::filesystem::create_directory_symlink(elsewhere.path(), folder_.Path("a/link"));
+  const std::string here = LeaveStaleTemporary(folder_.path());
+  const std::string below = LeaveStaleTemporary(folder_.Path("a/b"));
+  EXPECT_EQ(RemoveStaleTemporaries(folder_.path()), 1u);
+  EXPECT_FALSE(RealFileSystem().IsFile(here));
+  EXPECT_EQ(RemoveStaleTemporariesBelow(folder_.path()), 1u);
+  EXPECT_FALSE(RealFileSystem().IsFile(below));
+  EXPECT_TRUE(RealFileSystem().IsFile(linked));
+  EXPECT_EQ(RemoveStaleTemporariesBelow(folder_.Path("none")), 0u);
 }
 
 // What a writer that is killed in the middle leaves is what this takes for stale.

@@ -3,7 +3,7 @@ import shutil
 import subprocess
 import time
 
-from work import count_temporaries, snapshot
+from work import count_temporaries, snapshot, temporaries
 
 FILES = ["operations/rms_norm.safetensors", "operations/rope.safetensors", "operations/row_gather.safetensors"]
 ONLY = "operations/r*"
@@ -55,16 +55,17 @@ def kill(work):
     longest = work.duration(*regenerate(golden))
     # Entries of what was written have another reason than before.
     new = snapshot(golden)
-    killed = partly = temporaries = 0
+    killed = partly = 0
+    left = set()
     for work.done in range(1, work.rounds + 1):
         restore(golden, spoilt)
-        was_killed, _ = work.kill(longest, *regenerate(golden))
+        was_killed, _ = work.kill(longest, *regenerate(golden), writes_to=[golden, golden / "operations"])
         killed += was_killed
         renewed = work.expect_old_or_new(golden, spoilt, new)
         partly += 0 < renewed < len(FILES) + 1
-        temporaries += count_temporaries(golden)
+        left |= temporaries(golden)
         repaired(work, golden, right)
-    return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
+    return {"killed at work": killed, "with some files new": partly, "temporaries left": len(left)}
 
 
 def limit(work):

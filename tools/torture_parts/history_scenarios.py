@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from work import benchmark_report, count_temporaries, snapshot
+from work import benchmark_report, count_temporaries, snapshot, temporaries
 
 REPORTS = 12
 
@@ -166,17 +166,18 @@ def put_back(out, files):
 
 def dashboard_kill(work):
     database, out, longest, old, new = dashboards(work)
-    killed = partly = temporaries = 0
+    killed = partly = 0
+    left = set()
     for work.done in range(1, work.rounds + 1):
         put_back(out, old)
         was_killed, _ = work.kill(longest, "dashboard", "--db", database, "--out", out)
         killed += was_killed
         partly += 0 < work.expect_old_or_new(out, old, new) < len(new)
-        temporaries += count_temporaries(out)
+        left |= temporaries(out)
         work.expect("dashboard", "--db", database, "--out", out)
         work.check(snapshot(out) == new, "a second dashboard is another")
         intact(work, database, {})
-    return {"killed at work": killed, "with some files new": partly, "temporaries left": temporaries}
+    return {"killed at work": killed, "with some files new": partly, "temporaries left": len(left)}
 
 
 def dashboard_limit(work):

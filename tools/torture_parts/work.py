@@ -10,6 +10,8 @@ import subprocess
 import time
 
 NOBODY = 65534
+# From the first temporary of a regeneration of three files to its end 5 to 30 ms pass.
+WRITING_SECONDS = 0.02
 
 
 class Skip(Exception):
@@ -30,8 +32,12 @@ def is_temporary(name):
     return name.startswith(".draftmark-") and name.endswith(".tmp")
 
 
+def temporaries(folder):
+    return {str(path) for path in pathlib.Path(folder).rglob("*") if is_temporary(path.name)}
+
+
 def count_temporaries(folder):
-    return sum(is_temporary(path.name) for path in pathlib.Path(folder).rglob("*"))
+    return len(temporaries(folder))
 
 
 class Work:
@@ -99,17 +105,29 @@ class Work:
         self.expect(*arguments)
         return time.monotonic() - start
 
-    def kill(self, longest, *arguments):
-        """Starts it and kills it at a random moment before `longest` seconds. True if it was still running; and what it
-        had printed."""
+    def kill(self, longest, *arguments, writes_to=()):
+        """Starts it and kills it at a random moment before `longest` seconds; every other time, with `writes_to`, a
+        moment after the first temporary lies in one of these folders. True if it was still running; and what it had
+        printed."""
+        left = self.temporaries_in(writes_to)
         process = subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                    cwd=self.folder)
-        # Half of the moments lie in the last third, where files are written.
-        share = self.random.random() if self.random.random() < 0.5 else self.random.uniform(0.6, 1.1)
-        time.sleep(share * longest)
+        if writes_to and self.random.random() < 0.5:
+            # Computing takes seconds and writing milliseconds, which no moment of all would meet.
+            while process.poll() is None and self.temporaries_in(writes_to) <= left:
+                pass
+            time.sleep(self.random.uniform(0, WRITING_SECONDS))
+        else:
+            # Half of the moments lie in the last third, where files are written.
+            share = self.random.random() if self.random.random() < 0.5 else self.random.uniform(0.6, 1.1)
+            time.sleep(share * longest)
         process.kill()
         printed = process.communicate()[0].decode()
         return process.returncode == -signal.SIGKILL, printed
+
+    @staticmethod
+    def temporaries_in(folders):
+        return {(str(folder), name) for folder in folders for name in os.listdir(folder) if is_temporary(name)}
 
     def expect_old_or_new(self, folder, old, new):
         """Every file is as it was or as it was to become. Returns how many are new."""

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "src/base/stale_temporaries.h"
 #include "src/perf/history/schema.h"
 
 namespace draftmark {
@@ -60,6 +61,7 @@ StatusOr<History> History::Open(const std::string& database, FileSystem& files) 
   DM_ASSIGN_OR_RETURN(Sqlite db, OpenHistoryDatabase(database));
   history.db_ = std::make_unique<Sqlite>(std::move(db));
   DM_RETURN_IF_ERROR(files.CreateDirectories(history.folder_));
+  RemoveStaleTemporaries(history.folder_);  // of a writer that was killed
   DM_RETURN_IF_ERROR(history.SettleDropped());
   DM_RETURN_IF_ERROR(history.TakeIn());
   return StatusOr<History>(std::move(history));

@@ -7,6 +7,7 @@
 
 #include "src/base/faulty_file_system.h"
 #include "src/base/file_system.h"
+#include "src/base/stale_temporaries_testing.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/perf/history/record_testing.h"
@@ -51,6 +52,13 @@ TEST_F(HistoryTest, EveryKindComesBackAsItsFileHasIt) {
     EXPECT_EQ(RecordToJsonl(read).value().uid, added.uid);
   }
   EXPECT_EQ(Count(history, "records"), 7);
+}
+
+TEST_F(HistoryTest, WhatAKilledWriterLeftIsClearedByTheNext) {
+  (void)Open();
+  const std::string stale = LeaveStaleTemporary(RunsFolderOf(Database()));
+  (void)Open();
+  EXPECT_FALSE(RealFileSystem().IsFile(stale));
 }
 
 TEST_F(HistoryTest, AddingAgainChangesNothing) {

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "src/base/faulty_file_system.h"
 #include "src/base/file_system.h"
 #include "src/base/json.h"
+#include "src/base/stale_temporaries_testing.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "src/perf/dashboard/sample_dashboard.h"
@@ -67,17 +66,11 @@ TEST_F(DashboardCommandTest, DemoThenTheSameFromItsDatabase) {
 
 // What a run that was killed left is gone after the next one, and nothing else is.
 TEST_F(DashboardCommandTest, LeftoversOfAKilledRunAreCleared) {
-  const pid_t dead = ::fork();
-  if (dead == 0) ::_exit(0);
-  int status = 0;
-  ASSERT_EQ(::waitpid(dead, &status, 0), dead);
   std::filesystem::create_directories(folder_.Path("out"));
-  for (const pid_t writer : {dead, ::getpid()}) {
-    const std::string path = folder_.Path(fmt::format("out/.draftmark-{}-0-5eab.tmp", writer));
-    ASSERT_THAT(WriteTextFile(path, "half"), IsOk());
-    std::filesystem::last_write_time(
-        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  }
+  const std::string stale = LeaveStaleTemporary(folder_.Path("out"));
+  const std::string mine = folder_.Path(fmt::format("out/.draftmark-{}-0-5eab.tmp", ::getpid()));
+  std::filesystem::copy(stale, mine);
+  std::filesystem::last_write_time(mine, std::filesystem::last_write_time(stale));
   ASSERT_EQ(Run({"--demo", "--cases", "8", "--nights", "14"}).code, 0);
   EXPECT_THAT(RealFileSystem().List(folder_.Path("out")).value(),
               ElementsAre(fmt::format(".draftmark-{}-0-5eab.tmp", ::getpid()), "index.html",

@@ -14,6 +14,7 @@
 #include "conformance/golden/regenerate.h"
 #include "conformance/golden/tensor_diff.h"
 #include "src/base/folder_lock.h"
+#include "src/base/stale_temporaries.h"
 #include "tools/commands/verify/checkout.h"
 
 namespace draftmark {
@@ -106,6 +107,8 @@ Status Regenerate(const GoldenOptions& options, CommandContext& context) {
   DM_ASSIGN_OR_RETURN(const std::string golden, GoldenFolder(options));
   // Two at once would each write a manifest without the other's entries.
   DM_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(golden));
+  // Of an earlier run that was killed while it wrote.
+  RemoveStaleTemporariesBelow(golden);
   Printer printer(context, options.format);
   DM_ASSIGN_OR_RETURN(
       const RegenerateSummary summary,

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "src/base/file_system.h"
 #include "src/base/folder_lock.h"
 #include "src/base/json.h"
 #include "src/base/runfiles.h"
+#include "src/base/stale_temporaries_testing.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
 #include "tools/commands/run_command.h"
@@ -75,6 +77,18 @@ TEST(GoldenCommand, RegenOfOneFolderIsForOneProcessAtATime) {
       RunCommand({"golden", "regen", "--golden", folder.path(), "--reason", "none"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr(folder.path() + ": another process is changing it"));
+}
+
+TEST(GoldenCommand, RegenClearsWhatAKilledOneLeft) {
+  const TestFolder folder;
+  const std::string golden = folder.Path("golden");
+  std::filesystem::copy(kGolden, golden, std::filesystem::copy_options::recursive);
+  const std::string stale = LeaveStaleTemporary(JoinPath(golden, "operations"));
+  const std::vector<std::string> regen = {"golden",   "regen",    "--golden", golden, "--only",
+                                          "silu_mul", "--reason", "none"};
+  // Whatever comes of it: nobody else takes such files for his own.
+  EXPECT_EQ(RunCommand(regen).code, 0);
+  EXPECT_FALSE(RealFileSystem().IsFile(stale));
 }
 
 // It would take files that are new already for damaged ones.
