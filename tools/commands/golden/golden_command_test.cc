@@ -84,8 +84,8 @@ TEST(GoldenCommand, RegenClearsWhatAKilledOneLeft) {
   const std::string golden = folder.Path("golden");
   std::filesystem::copy(kGolden, golden, std::filesystem::copy_options::recursive);
   const std::string stale = LeaveStaleTemporary(JoinPath(golden, "operations"));
-  const std::vector<std::string> regen = {"golden",   "regen",    "--golden", golden, "--only",
-                                          "silu_mul", "--reason", "none"};
+  const std::vector<std::string> regen = {"golden", "regen",    "--golden", golden,
+                                          "--only", "silu_mul", "--reason", "none"};
   // Whatever comes of it: nobody else takes such files for his own.
   EXPECT_EQ(RunCommand(regen).code, 0);
   EXPECT_FALSE(RealFileSystem().IsFile(stale));
