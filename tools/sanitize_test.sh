@@ -17,8 +17,14 @@ cat >tools/test <<'END'
 echo "test $*" | sed 's/ --keep_going --build_event_json_file=[^ ]*/ .../' >>"$CALLS"
 END
 printf '#!/bin/sh\necho "setup $*" >>"$CALLS"\n' >tools/setup
-# Bazel's query prints labels.
-printf '#!/bin/sh\nprintf "%%s\\n" "bazel $*" >>"$CALLS"\necho //src/a:one_test\necho //src/a:two_test\n' >bin/bazel
+# Bazel's query prints labels. A toolkit is there if bin/toolkit is.
+cat >bin/bazel <<'END'
+#!/bin/sh
+printf '%s\n' "bazel $*" >>"$CALLS"
+case $* in *@local_cuda*) [ -e "$(dirname "$0")/toolkit" ]; exit ;; esac
+printf '//src/a:%s_test\n' one two
+case $* in *'+ //kernels/'*) echo "//${*##*+ //}" ;; esac
+END
 # Says whether it can link with the sanitizers' runtime.
 printf '#!/bin/sh\ncat >/dev/null\ntest -e "$0.runtime"\n' >bin/clang
 touch bin/clang.runtime
@@ -40,13 +46,23 @@ git init -q . && git add .
 output=$(tools/sanitize)
 check "exit code of a clean run" 0 $?
 check "all, and what has threads" 'test --config=clang-asan-ubsan ...
-setup --no-cuda
+setup 
+bazel query --noshow_progress @local_cuda//:cudart_static_archive
 bazel query --noshow_progress tests(rdeps(//src/... + //conformance/... + //tools/..., set(src/a/calls.cc src/a/loops.cc'\
 ' src/a/starts.cc src/a/starts_too.h), 2)) except attr(tags, '\''\bmanual\b'\'', //src/... + //conformance/... + //tools/...)'\
-' except attr(target_compatible_with, '\''//tools/cuda:'\'', //src/... + //conformance/... + //tools/...)
+' except attr(target_compatible_with, '\''//tools/cuda:'\'', //src/... + //conformance/... + //tools/...) 
 test --config=tsan ... //src/a:one_test //src/a:two_test' "$(cat calls)"
 check "summary" 'asan+ubsan: 9 passed, 0 failed, 1 skipped
 tsan: 9 passed, 0 failed, 1 skipped' "$(echo "$output" | tail -n 2)"
+
+: >calls
+touch bin/toolkit
+tools/sanitize tsan >/dev/null
+check "sessions too where there is a toolkit" 'test --config=tsan ... --//tools/cuda:archs=sm_90a //src/a:one_test //src/a:two_test'\
+' //kernels/draft:draft_without_gpu_test' "$(tail -n 1 calls)"
+tools/sanitize tsan --config=nocuda >/dev/null
+check "but not without CUDA" 'test --config=tsan ... --config=nocuda //src/a:one_test //src/a:two_test' "$(tail -n 1 calls)"
+check "nor is a toolkit fetched then" 'setup --no-cuda' "$(grep setup calls | tail -n 1)"
 
 : >calls
 tools/sanitize tsan ubsan --config=nocuda //src/a:three_test >/dev/null
@@ -67,7 +83,7 @@ check "summary of a failure" 'asan: 8 passed, 1 failed, 1 skipped' "$(echo "$out
 printf '#!/bin/sh\necho "bazel: no such package" >&2\nexit 7\n' >bin/bazel
 tools/sanitize tsan >/dev/null 2>&1
 check "exit code without a list of tests" 7 $?
-check "nothing runs without a list of tests" 'setup --no-cuda' "$(cat calls)"
+check "nothing runs without a list of tests" 'setup ' "$(cat calls)"
 
 tools/sanitize msan >/dev/null 2>&1
 check "usage" 2 $?

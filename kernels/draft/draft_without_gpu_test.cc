@@ -1,6 +1,7 @@
 // Sessions on a runtime without a device (src/cuda/fake_runtime.h): each allocation of the host fails once in turn, and
 // each call of CUDA's, through opening and through a history of every call. The error is clear, nothing is leaked, and
-// what comes after is as if nothing had been. Kernels do nothing there, so nothing is said of what they compute.
+// what comes after is as if nothing had been. Two threads with a session each do not disturb each other. Kernels do nothing
+// there, so nothing is said of what they compute.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "kernels/draft/testing/session_faults.h"
@@ -76,6 +78,31 @@ TEST_P(DraftWithoutGpuTest, EveryHostAllocationOfEveryCall) {
   EXPECT_GT(failures, 50);
   EXPECT_EQ(Objects(), before);
   std::cout << failures << " failures of host allocations\n";
+}
+
+// Opening, graphs and drafts of two sessions at once, each with a thread of its own: they share the device and the turns
+// that they take on it, and ThreadSanitizer finds what else they do.
+TEST_P(DraftWithoutGpuTest, TwoThreadsWithASessionEach) {
+  constexpr int kRounds = 5;
+  const std::int64_t before = Objects();
+  const auto run = [&](int& good) {
+    CudaAllocator allocator;
+    const CudaStream stream = CudaStream::Create().value();
+    const FaultyHistory history(GetParam().variant, GetParam().options, allocator, stream.get());
+    for (int i = 0; i < kRounds; ++i) {
+      const StatusOr<HistoryOutcome> outcome = history.Run();
+      EXPECT_THAT(outcome, IsOk());
+      good += outcome.ok() ? 1 : 0;
+    }
+  };
+  int here = 0, there = 0;
+  {
+    std::jthread other([&] { run(there); });
+    run(here);
+  }
+  EXPECT_EQ(here, kRounds);
+  EXPECT_EQ(there, kRounds);
+  EXPECT_EQ(Objects(), before);
 }
 
 // The text of a refusal is made of memory too.

@@ -16,6 +16,7 @@
 struct CUstream_st {
   bool capturing = false;
   bool spoilt = false;  // something was done that a capture forbids
+  bool for_all_threads = false;
   std::size_t kernels = 0;
 };
 struct CUevent_st {
@@ -45,7 +46,8 @@ constexpr std::size_t kAlignment = 256;
 std::mutex mutex;
 std::array<Block, kMostBlocks> blocks;
 FakeObjects alive;
-int captures = 0;
+int captures = 0;  // that forbid allocations to all threads
+thread_local int captures_here = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 std::atomic<std::int64_t> until_failure = 0;  // 0: none is to fail
 std::atomic<const char*> failed_call = nullptr;
@@ -89,7 +91,7 @@ cudaError_t Drop(T* object, std::int64_t FakeObjects::*count) {
 cudaError_t Allocate(const char* call, void** address, std::size_t bytes, bool pinned) {
   if (FakeCallFails(call)) return cudaErrorMemoryAllocation;
   const std::lock_guard lock(mutex);
-  if (captures > 0) return Answer(cudaErrorStreamCaptureUnsupported);
+  if (captures + captures_here > 0) return Answer(cudaErrorStreamCaptureUnsupported);
   for (Block& block : blocks) {
     if (block.begin != nullptr) continue;
     const std::size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -321,12 +323,13 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   if (draftmark::FakeCallFails("cudaStreamBeginCapture")) return cudaErrorMemoryAllocation;
   DM_CHECK(!stream->capturing);
-  *stream = {.capturing = true};
+  DM_CHECK(mode != cudaStreamCaptureModeRelaxed);
+  *stream = {.capturing = true, .for_all_threads = mode == cudaStreamCaptureModeGlobal};
   const std::lock_guard lock(draftmark::mutex);
-  ++draftmark::captures;
+  ++(stream->for_all_threads ? draftmark::captures : draftmark::captures_here);
   return cudaSuccess;
 }
 // Ends it also when it fails, as CUDA's does.
@@ -337,7 +340,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *stream = {};
   {
     const std::lock_guard lock(draftmark::mutex);
-    --draftmark::captures;
+    --(captured.for_all_threads ? draftmark::captures : draftmark::captures_here);
   }
   if (draftmark::FakeCallFails("cudaStreamEndCapture")) return cudaErrorMemoryAllocation;
   if (captured.spoilt) return draftmark::Answer(cudaErrorStreamCaptureInvalidated);

@@ -9,8 +9,8 @@
 // Device memory is host memory, filled with zeros as it is allocated; copies and fills happen at once, and kernels not
 // at all. It says that it is one device of the architecture sm_90, on which everything fits. Captures hold what is
 // enqueued meanwhile, of which only the number of kernels is known; memory, events and waits are refused in them, as
-// CUDA does. As CUDA's, an error stays until cudaGetLastError. What is wrong (a block that is freed twice, a copy beyond
-// an allocation) ends the process.
+// CUDA does: memory to all threads or, in thread-local mode, to the one that captures. As CUDA's, an error stays until
+// cudaGetLastError. What is wrong (a block that is freed twice, a copy beyond an allocation) ends the process.
 //
 // Counted calls: all that may fail for want of something, which are those that create and enqueue; not those that
 // destroy, free or ask. No call uses operator new, so that src/base/failing_new.h counts the caller's alone. Thread-safe.

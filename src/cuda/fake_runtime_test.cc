@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cstddef>
+#include <thread>
 
 #include "src/base/status_matchers.h"
 #include "src/cuda/cuda_allocator.h"
@@ -110,6 +111,15 @@ TEST(FakeRuntimeTest, CapturesTakeNeitherMemoryNorWaits) {
         CudaGraph::Capture(stream.get(),
                            [&] { return allocator.Allocate({.bytes = 4, .tag = "x"}).status(); }),
         StatusIs(StatusCode::kInternal, HasSubstr("StreamCaptureUnsupported")));
+    // Another thread opens a session, say.
+    const auto allocate_elsewhere = [&] {
+      Status status;
+      std::jthread([&] {
+        status = DeviceBuffer::Create(allocator, {.bytes = 4, .tag = "x"}).status();
+      }).join();
+      return status;
+    };
+    EXPECT_THAT(CudaGraph::Capture(stream.get(), allocate_elsewhere), IsOk());
     EXPECT_THAT(launch(), IsOk());
     EXPECT_EQ(FakeKernelsLaunched(), kernels + 2) << "the stream is still capturing";
   }

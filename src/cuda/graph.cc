@@ -30,7 +30,7 @@ StatusOr<std::size_t> CountKernels(cudaGraph_t graph) {
 
 StatusOr<CudaGraph> CudaGraph::Capture(cudaStream_t stream,
                                        const std::function<Status()>& enqueue) {
-  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal),
+  DM_RETURN_IF_ERROR(CudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
                                 "cudaStreamBeginCapture"));
   // An exception would leave the stream capturing for ever.
   const Status enqueued = CatchExhausted("graph capture", enqueue);
