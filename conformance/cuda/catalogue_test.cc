@@ -3,7 +3,6 @@
 // run's own logits by the rules of spec/drafter.md sections 5 to 7. Weights are generated on the
 // device; two layers, the first and the last, stand for all.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -18,6 +17,7 @@
 #include "kernels/draft/draft_weights.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_data.h"
+#include "src/base/test_name.h"
 #include "src/cases/drafter_case.h"
 #include "src/config/config_file.h"
 #include "src/config/drafter_entry.h"
@@ -45,14 +45,6 @@ std::vector<std::string> RunnableEntries() {
     if (FindRunnableEntry(*catalogue, "catalogue", name).ok()) names.push_back(name);
   }
   return names;
-}
-
-std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
 }
 
 StatusOr<DrafterCase> CaseOf(const std::string& name) {
@@ -200,7 +192,8 @@ TEST_P(CatalogueTest, ReplaysAndKeepsTheRulesOfTokens) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Entries, CatalogueTest, ::testing::ValuesIn(RunnableEntries()), TestName);
+INSTANTIATE_TEST_SUITE_P(Entries, CatalogueTest, ::testing::ValuesIn(RunnableEntries()),
+                         [](const auto& run) { return TestName(run.param); });
 
 // The cases are as meant, whether or not there is a GPU.
 TEST(CatalogueCasesTest, EveryEntryGivesACase) {

@@ -3,13 +3,13 @@
 #ifndef DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_
 #define DRAFTMARK_CONFORMANCE_CUDA_CUDA_CASE_TESTING_H_
 
-#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "conformance/cuda/cuda_backend.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_name.h"
 #include "src/cases/drafter_case.h"
 #include "src/cuda/gpu_test.h"
 
@@ -24,10 +24,7 @@ struct CudaCaseRun {
 inline std::vector<CudaCaseRun> RunsBelow(const std::string& folder) {
   std::vector<CudaCaseRun> runs;
   for (const std::string& directory : FindDrafterCases(folder)) {
-    std::string name = directory.substr(directory.rfind('/') + 1);
-    for (char& c : name) {
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    }
+    const std::string name = TestName(directory.substr(directory.rfind('/') + 1));
     runs.push_back({directory, name + "_v2", {.scratch_version = 2}});
     runs.push_back({directory, name + "_simple", {.scratch_version = 2, .fast = false}});
     runs.push_back({directory, name + "_v1", {.scratch_version = 1}});

@@ -1,6 +1,5 @@
 #include "conformance/scratch/worked_examples.h"
 
-#include <cctype>
 #include <functional>
 #include <set>
 #include <string>
@@ -8,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/base/status_matchers.h"
+#include "src/base/test_name.h"
 #include "src/cases/case_id.h"
 
 namespace draftmark {
@@ -38,13 +38,7 @@ TEST_P(WorkedExampleTest, EveryNumberOfTheSpec) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Section4, WorkedExampleTest, ::testing::ValuesIn(WorkedExamples()),
-                         [](const auto& example) {
-                           std::string name = example.param.id;
-                           for (char& c : name) {
-                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-                           }
-                           return name;
-                         });
+                         [](const auto& example) { return TestName(example.param.id); });
 
 TEST(ScratchChecksTest, IdsAreUnique) {
   std::set<std::string> ids;
