@@ -72,14 +72,9 @@ Finding CheckCompiler(Machine& machine) {
   return finding;
 }
 
-Finding CheckPackages(Machine& machine) {
-  Finding finding{.name = "packages",
-                  .part = MachinePart::kCpu,
-                  .found = {},
-                  .needed_for = "headers and archives that the build links, and its scripts",
-                  .how_to_get = "tools/setup"};
+// `finding` says what for, and how to get them all.
+Finding CheckPackages(Machine& machine, const std::vector<std::string>& wanted, Finding finding) {
   std::vector<std::string> query = {"dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n"};
-  const std::vector<std::string> wanted = BuildPackages();
   query.insert(query.end(), wanted.begin(), wanted.end());
   // Its exit code is 1 where one is unknown; what it prints of the others counts.
   const StatusOr<ChildResult> answer = machine.Run(query, kQuerySeconds);
@@ -100,7 +95,7 @@ Finding CheckPackages(Machine& machine) {
     finding.state = FindingState::kMissing;
     finding.found += fmt::format(", not {}", fmt::join(missing, " "));
     finding.how_to_get =
-        fmt::format("tools/setup, or apt-get install -y {}", fmt::join(missing, " "));
+        fmt::format("{}, or apt-get install -y {}", finding.how_to_get, fmt::join(missing, " "));
   }
   return finding;
 }
@@ -185,13 +180,33 @@ std::vector<std::string> BuildPackages() {
           "python3-venv"};
 }
 
+std::vector<std::string> ToolsOfChecks() {
+  return {"clang", "clang-tidy-14", "lcov", "libclang-rt-14-dev", "mmdebstrap"};
+}
+
 std::vector<Finding> CheckBuildTools(Machine& machine) {
-  std::vector<Finding> findings = {CheckBazel(machine), CheckCompiler(machine),
-                                   CheckPackages(machine)};
+  std::vector<Finding> findings = {
+      CheckBazel(machine), CheckCompiler(machine),
+      CheckPackages(machine, BuildPackages(),
+                    {.name = "packages",
+                     .part = MachinePart::kCpu,
+                     .found = {},
+                     .needed_for = "headers and archives that the build links, and its scripts",
+                     .how_to_get = "tools/setup"})};
   if (const std::optional<std::string> root = machine.Checkout()) {
     findings.push_back(CheckPython(machine, *root));
     findings.push_back(CheckBenchmarkSources(machine, *root));
     findings.push_back(CheckToolkit(machine, *root));
+    findings.push_back(CheckPackages(machine, {"libjs-dygraphs"},
+                                     {.name = "chart-library",
+                                      .found = {},
+                                      .needed_for = "charts of the dashboard beside sparklines",
+                                      .how_to_get = "tools/setup"}));
+    findings.push_back(CheckPackages(machine, ToolsOfChecks(),
+                                     {.name = "check-tools",
+                                      .found = {},
+                                      .needed_for = "tools/check, tools/fuzz and tools/bazel7",
+                                      .how_to_get = "tools/setup --checks"}));
     return findings;
   }
   for (Finding& finding : findings) finding.part = MachinePart::kExtra;

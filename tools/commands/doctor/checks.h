@@ -15,8 +15,11 @@ namespace draftmark {
 // Debian packages of the build without Bazel and the compiler, which have lines of their own: those
 // of tools/setup, which a test compares.
 std::vector<std::string> BuildPackages();
+// Those of tools/setup --checks.
+std::vector<std::string> ToolsOfChecks();
 
-// Bazel, compiler, packages, Python environment, benchmark sources, CUDA toolkit. Where there is no
+// Bazel, compiler, packages, Python environment, benchmark sources, CUDA toolkit, what the dashboard
+// and the checks are better with. Where there is no
 // checkout to build they are extras: a bundle's programs need none of them.
 std::vector<Finding> CheckBuildTools(Machine& machine);
 

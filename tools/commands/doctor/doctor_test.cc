@@ -67,7 +67,7 @@ TEST(DoctorTest, WholeMachineHasEverything) {
     EXPECT_THAT(line, MatchesRegex("OK [a-z0-9+-]+: [^;]+; [^;]+; [^;]+"));
     ++findings;
   }
-  EXPECT_EQ(findings, 19);
+  EXPECT_EQ(findings, 21);
   EXPECT_THAT(doctor.out, EndsWith("this machine can build, test and verify on the CPU\n"
                                    "this machine can run on a GPU\n"));
 }
@@ -140,13 +140,18 @@ TEST(DoctorTest, ExtrasNeverFail) {
   machine.files["/proc/driver/nvidia/params"] = "RmProfilingAdminOnly: 1\n";
   machine.files["/repo/.venv/requirements.installed"] = "numpy==1.0\n";
   machine.files.erase("/repo/.sources/benchmark/VERSION");
+  machine.packages.erase("lcov");
+  machine.packages.erase("libjs-dygraphs");
   const Doctor doctor = Examine(machine, {.gpu = true});
   EXPECT_EQ(doctor.code, 0);
-  for (const char* const name :
-       {"pytorch", "ncu", "compute-sanitizer", "nvml", "profiling", "benchmark-sources"}) {
+  for (const char* const name : {"pytorch", "ncu", "compute-sanitizer", "nvml", "profiling",
+                                 "benchmark-sources", "chart-library", "check-tools"}) {
     EXPECT_THAT(LineOf(doctor.out, name), HasSubstr("MISSING ")) << name;
   }
   EXPECT_THAT(LineOf(doctor.out, "python-packages"), HasSubstr("OLD "));
+  EXPECT_THAT(LineOf(doctor.out, "check-tools"),
+              EndsWith("4 of 5, not lcov; tools/check, tools/fuzz and tools/bazel7; "
+                       "tools/setup --checks, or apt-get install -y lcov"));
   machine.root = true;
   EXPECT_THAT(LineOf(machine, "profiling"), HasSubstr("OK profiling: for root alone, and this is"));
 }
@@ -265,13 +270,17 @@ TEST(DoctorTest, AFieldHasNoSemicolon) {
 TEST(DoctorTest, PackagesAreThoseOfSetup) {
   const StatusOr<std::string> setup = ReadTextFile("tools/setup");
   ASSERT_THAT(setup, IsOk());
-  const std::size_t start = setup->find("\nPACKAGES=\"") + sizeof("\nPACKAGES=\"") - 1;
-  std::istringstream words(setup->substr(start, setup->find('"', start) - start));
-  std::vector<std::string> wanted;
-  for (std::string word; words >> word;) {
-    if (word != "bazel-bootstrap" && word != "g++") wanted.push_back(word);
-  }
-  EXPECT_EQ(BuildPackages(), wanted);
+  const auto words = [&](const std::string& before, char end) {
+    const std::size_t start = setup->find(before) + before.size();
+    std::istringstream text(setup->substr(start, setup->find(end, start) - start));
+    std::vector<std::string> found;
+    for (std::string word; text >> word;) {
+      if (word != "bazel-bootstrap" && word != "g++") found.push_back(word);
+    }
+    return found;
+  };
+  EXPECT_EQ(BuildPackages(), words("\nPACKAGES=\"", '"'));
+  EXPECT_EQ(ToolsOfChecks(), words("\"tools of tools/check\" install_packages", '\n'));
 }
 
 TEST(ArchRunsOnTest, AsTheDriverDecides) {

@@ -61,6 +61,8 @@ struct FakeMachine : Machine {
 
   FakeMachine() {
     for (const std::string& package : BuildPackages()) packages.insert(package);
+    for (const std::string& package : ToolsOfChecks()) packages.insert(package);
+    packages.insert("libjs-dygraphs");
   }
 
   std::optional<std::string> Variable(const std::string& name) override {
