@@ -160,7 +160,9 @@ class SmallDisk:
         except FileNotFoundError as error:  # Debian's package mount is optional in a container
             raise Skip(f"no tmpfs can be mounted here: {error}") from error
         if mounted.returncode != 0:
-            raise Skip(f"no tmpfs can be mounted here: {mounted.stderr.strip()}")
+            # The lines behind the first only say where more might be known.
+            reason = mounted.stderr.strip().partition("\n")[0]
+            raise Skip(f"no tmpfs can be mounted here: {reason}")
         return self.path
 
     def __exit__(self, *_):
