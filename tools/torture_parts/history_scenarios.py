@@ -195,3 +195,30 @@ def dashboard_limit(work):
         work.check(count_temporaries(out) == 0, "temporaries left")
     work.check(not os.path.exists(out / "core"), "it crashed")
     return {"limits refused": full}
+
+
+def dashboard_two(work):
+    """Two processes with histories of their own: the page and its exports are all of the same one."""
+    database, out, _, old, new = dashboards(work)
+    commands = [["dashboard", "--db", each, "--out", out] for each in (work.folder / "first.db", database)]
+    seen = {"of the shorter history": 0, "of the longer": 0, "asked to come again": 0}
+    for work.done in range(1, work.rounds + 1):
+        # Every other time they also race for making the folder.
+        shutil.rmtree(out) if work.done % 2 else put_back(out, old)
+        started = [(command, subprocess.Popen(work.command(*command), cwd=work.folder, stdout=subprocess.PIPE,
+                                              stderr=subprocess.STDOUT, text=True))
+                   for command in work.random.sample(commands, 2)]
+        ended = [(command, process, process.communicate()[0]) for command, process in started]
+        files = snapshot(out)
+        of = {name: "old" if data == old[name] else "new" if data == new[name] else "neither" for name, data in files.items()}
+        if work.check(files in (old, new), f"not all files are of one history: {of}"):
+            seen["of the longer" if files == new else "of the shorter history"] += 1
+        work.check(count_temporaries(out) == 0, "temporaries left")
+        for command, process, printed in ended:
+            if process.returncode == 0:
+                continue
+            seen["asked to come again"] += 1
+            work.check(process.returncode == 2 and "another process" in printed, f"no clear error: {printed}")
+            work.expect(*command)
+            work.check(snapshot(out) == (new if database in command else old), "a second dashboard is another")
+    return seen

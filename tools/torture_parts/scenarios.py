@@ -15,6 +15,7 @@ ALL = {
     "history-two": history_scenarios.two,
     "dashboard-kill": history_scenarios.dashboard_kill,
     "dashboard-limit": history_scenarios.dashboard_limit,
+    "dashboard-two": history_scenarios.dashboard_two,
     "read-only": world_scenarios.read_only,
     "locale": world_scenarios.locale,
     "time-zone": world_scenarios.time_zone,

@@ -12,6 +12,7 @@
 #include "src/base/fake_clock.h"
 #include "src/base/faulty_file_system.h"
 #include "src/base/file_system.h"
+#include "src/base/folder_lock.h"
 #include "src/base/json.h"
 #include "src/base/stale_temporaries_testing.h"
 #include "src/base/status_matchers.h"
@@ -75,6 +76,20 @@ TEST_F(DashboardCommandTest, LeftoversOfAKilledRunAreCleared) {
   EXPECT_THAT(RealFileSystem().List(folder_.Path("out")).value(),
               ElementsAre(fmt::format(".draftmark-{}-0-5eab.tmp", ::getpid()), "index.html",
                           "junit.xml", "metrics.txt", "points.csv", "verdicts.csv"));
+}
+
+// The page of one history and the exports of another would lie side by side. tools/torture runs two.
+TEST_F(DashboardCommandTest, OneFolderIsForOneProcessAtATime) {
+  const std::string out = folder_.Path("out");
+  std::filesystem::create_directories(out);
+  {
+    DM_ASSERT_OK_AND_ASSIGN(const FolderLock lock, FolderLock::Take(out));
+    const CommandResult result = Run({"--demo", "--cases", "8", "--nights", "14"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr(out + ": another process is changing it"));
+    EXPECT_THAT(RealFileSystem().List(out).value(), ElementsAre());
+  }
+  EXPECT_EQ(Run({"--demo", "--cases", "8", "--nights", "14"}).code, 0);
 }
 
 TEST_F(DashboardCommandTest, Json) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/base/folder_lock.h"
 #include "src/perf/dashboard/exports.h"
 #include "src/perf/dashboard/page.h"
 
@@ -16,6 +17,7 @@ StatusOr<std::vector<std::string>> WriteDashboard(const DashboardData& data,
       {"metrics.txt", OpenMetrics(data)},
       {"index.html", RenderPage(data)}};
   DM_RETURN_IF_ERROR(files.CreateDirectories(folder));
+  DM_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(folder));
   std::vector<std::string> names;
   for (const auto& [name, text] : contents) {
     DM_RETURN_IF_ERROR(WriteTextFile(JoinPath(folder, name), text, files));

@@ -14,7 +14,9 @@
 namespace draftmark {
 
 // Makes the folder. The names in the order in which they are written; the page is the last, so that
-// it never speaks of a file that is not there. Each file replaces an older one at once.
+// it never speaks of a file that is not there. Each file replaces an older one at once. UNAVAILABLE
+// while another process writes there: of two histories at once the page would be of one and exports
+// of the other.
 StatusOr<std::vector<std::string>> WriteDashboard(const DashboardData& data,
                                                   const std::string& folder,
                                                   FileSystem& files = RealFileSystem());
