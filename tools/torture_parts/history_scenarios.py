@@ -210,7 +210,8 @@ def dashboard_two(work):
                    for command in work.random.sample(commands, 2)]
         ended = [(command, process, process.communicate()[0]) for command, process in started]
         files = snapshot(out)
-        of = {name: "old" if data == old[name] else "new" if data == new[name] else "neither" for name, data in files.items()}
+        of = {name: "old" if data == old[name] else "new" if data == new[name] else "neither"
+              for name, data in files.items()}
         if work.check(files in (old, new), f"not all files are of one history: {of}"):
             seen["of the longer" if files == new else "of the shorter history"] += 1
         work.check(count_temporaries(out) == 0, "temporaries left")
