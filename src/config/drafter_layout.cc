@@ -127,6 +127,20 @@ constexpr std::array kRefusedCounts = {
     RefusedFlag{"kv_lora_rank", "drafters with latent attention (MLA) are not supported"},
     RefusedFlag{"gru_hidden_dim", "Domino's GRU head has no place in the scratch"},
 };
+// Factors and caps that spec/drafter.md does not have. No shape of a tensor shows one.
+struct RefusedNumber {
+  std::string_view key;
+  std::optional<double> off;  // the value that changes nothing, if there is one
+  std::string_view reason;
+};
+constexpr std::array kRefusedNumbers = {
+    RefusedNumber{"embedding_multiplier", 1, "a scale of the embeddings by this name is not known"},
+    RefusedNumber{"residual_multiplier", 1, "scaled residuals are not supported"},
+    RefusedNumber{"attention_multiplier", {}, "scores are scaled by head_dim^-1/2 alone"},
+    RefusedNumber{"attention_scale", {}, "scores are scaled by head_dim^-1/2 alone"},
+    RefusedNumber{"attn_logit_softcapping", 0, "caps on the scores are not supported"},
+    RefusedNumber{"logits_scaling", 1, "divided logits are not supported"},
+};
 // Texts of which only some are supported.
 struct AllowedText {
   std::string_view key;
@@ -182,6 +196,14 @@ Status RefuseUnsupported(const DrafterLayout& layout) {
     DM_ASSIGN_OR_RETURN(const std::uint64_t count, key.ReadOr(&JsonObject::U64, std::uint64_t{0}));
     if (count != 0) {
       return UnimplementedError(fmt::format("{}: {}", key.Where(), refused.reason));
+    }
+  }
+  for (const RefusedNumber& refused : kRefusedNumbers) {
+    const AliasKey key = layout.Anywhere({refused.key});
+    DM_ASSIGN_OR_RETURN(const std::optional<double> value, key.ReadOptional(&JsonObject::Number));
+    if (value && value != refused.off) {
+      return UnimplementedError(
+          fmt::format("{}: {}, found {}", key.Where(), refused.reason, *value));
     }
   }
   for (const AllowedText& text : AllowedTexts()) {

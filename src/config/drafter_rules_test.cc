@@ -112,6 +112,36 @@ TEST(DrafterRulesTest, OtherArchitecturesAreRefusedByName) {
               IsOk());
 }
 
+// No tensor's shape shows one: a config that has it loads without an error, and drafts otherwise.
+TEST(DrafterRulesTest, FactorsThatNoForwardHasAreRefusedByName) {
+  const struct {
+    const char* key;
+    const char* rule;
+    const char* off;  // "" if any value is a rule
+  } factors[] = {
+      {"embedding_multiplier", "12", "1"},     {"residual_multiplier", "0.22", "1.0"},
+      {"attention_multiplier", "0.0625", ""},  {"attention_scale", "1.0", ""},
+      {"attn_logit_softcapping", "50.0", "0"}, {"logits_scaling", "8", "1"},
+  };
+  for (const auto& [key, rule, off] : factors) {
+    const auto patch = [&](const char* value) {
+      return std::string("{\"") + key + "\": " + value + "}";
+    };
+    EXPECT_ERROR(With(Flat(), patch(rule)), kUnimplemented, HasSubstr(std::string(key) + ":"));
+    EXPECT_ERROR(With(Flat(), "{\"dflash_config\": " + patch(rule) + "}"), kUnimplemented,
+                 HasSubstr(std::string("dflash_config.") + key + ":"));
+    EXPECT_ERROR(With(Speculators(), "{\"transformer_layer_config\": " + patch(rule) + "}"),
+                 kUnimplemented, HasSubstr(std::string("transformer_layer_config.") + key + ":"));
+    Json null = Flat();
+    null[key] = nullptr;
+    EXPECT_THAT(Read(null), IsOk());
+    if (*off != 0) {
+      EXPECT_THAT(Read(With(Flat(), patch(off))), IsOk());
+    }
+    EXPECT_ERROR(With(Flat(), patch("\"x\"")), kInvalidArgument, HasSubstr(key));
+  }
+}
+
 TEST(DrafterRulesTest, RangesAndProducts) {
   EXPECT_ERROR(With(Flat(), R"({"num_key_value_heads": 3})"), kInvalidArgument,
                HasSubstr("num_key_value_heads: expected a divisor"));
