@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -31,6 +33,7 @@ bool StripNumber(std::string_view word, std::string_view& text, std::size_t& num
 }
 
 constexpr std::string_view kInputs = "inputs.";
+constexpr std::string_view kNames[] = {"target_hidden", "block_tokens", "start", "drop_front_rows"};
 
 bool IsFloat(DType dtype) {
   return dtype == DType::kBF16 || dtype == DType::kF16 || dtype == DType::kF32 ||
@@ -47,8 +50,13 @@ class InputsReader {
     for (const std::string& name : file_.names()) {
       const std::optional<TensorName> parts = SplitTensorName(name);
       if (!parts || !parts->rest.starts_with(kInputs)) continue;
-      const auto [known, first] =
-          names_.try_emplace({parts->band, parts->step, parts->rest.substr(kInputs.size())}, name);
+      const std::string input = parts->rest.substr(kInputs.size());
+      // A misspelt drop_front_rows would be another history.
+      if (std::find(std::begin(kNames), std::end(kNames), input) == std::end(kNames)) {
+        return DataLossError(fmt::format("{}: tensor {}: expected an input of {}, found '{}'",
+                                         file_.path(), name, fmt::join(kNames, ", "), input));
+      }
+      const auto [known, first] = names_.try_emplace({parts->band, parts->step, input}, name);
       if (!first) {
         return DataLossError(
             fmt::format("{}: tensor {}: expected each input once, found the same input as {}",
@@ -132,6 +140,12 @@ class InputsReader {
     step.new_context_rows = view.shape[0];
     const std::string block = Name(band, index, "block_tokens");
     DM_ASSIGN_OR_RETURN(const std::vector<std::int64_t> tokens, Integers(block));
+    DM_ASSIGN_OR_RETURN(const TensorView token_view, file_.Get(block));
+    // [1, gamma] is one block; [2, gamma] would be two of them read as one.
+    if (!token_view.shape.empty() && token_view.shape.back() != tokens.size()) {
+      return DataLossError(fmt::format("{}: tensor {}: expected shape [gamma], found {}",
+                                       file_.path(), block, ShapeToString(token_view.shape)));
+    }
     for (const std::int64_t token : tokens) {
       if (token < 0 || static_cast<std::uint64_t>(token) >= config_.vocab_size) {
         return DataLossError(fmt::format("{}: tensor {}: expected ids below {}, found {}",

@@ -5,9 +5,10 @@
 //   stepS.inputs.block_tokens   [gamma], any integer dtype: anchor, then mask ids
 //   stepS.inputs.start          one integer: absolute position of the anchor
 //   stepS.inputs.drop_front_rows  one integer, optional (0)
-// Further bands: stepS.bandB.inputs.NAME (band 0 may be written so too). Other tensors are ignored,
-// so that the golden.safetensors of a case is an inputs file. Steps and bands count from 0 without
-// gaps, each input is there once; bands may differ in rows and in their number of steps. Pure functions, thread-safe.
+// Further bands: stepS.bandB.inputs.NAME (band 0 may be written so too). Another NAME is an error.
+// Other tensors are ignored, so that the golden.safetensors of a case is an inputs file. Steps and
+// bands count from 0 without gaps, each input is there once; bands may differ in rows and in their
+// number of steps. Pure functions, thread-safe.
 #ifndef DRAFTMARK_CONFORMANCE_DIAGNOSIS_INPUTS_H_
 #define DRAFTMARK_CONFORMANCE_DIAGNOSIS_INPUTS_H_
 

@@ -70,6 +70,14 @@ TEST_F(SourceTest, InputsThatDoNotFitAreRefused) {
   writer.Add("step0.inputs.drop_front_rows", DType::kI64, {1}, {2});
   ExpectRefused(writer, "drop_front_rows: expected at most 0, found 2");
   writer = Inputs();
+  writer.Add("step1.inputs.drop_front_row", DType::kI64, {1}, {1});
+  ExpectRefused(writer,
+                "drop_front_row: expected an input of target_hidden, block_tokens, start, "
+                "drop_front_rows, found 'drop_front_row'");
+  writer = Inputs();
+  writer.Add("step0.inputs.block_tokens", DType::kI64, {2, 2}, {3, 7, 7, 7});
+  ExpectRefused(writer, "step0.inputs.block_tokens: expected shape [gamma], found [2, 2]");
+  writer = Inputs();
   writer.Add("step3.inputs.start", DType::kI64, {1}, {2});
   ExpectRefused(writer, "without gaps");
   writer = Inputs();
