@@ -126,17 +126,18 @@ class DumpReader {
     }
     if (!SameLayout(stage.shape, view.shape)) {
       return Error(name, "shape " + ShapeToString(stage.shape),
-                   ShapeToString(view.shape) + ContextHint(parts, view.shape));
+                   ShapeToString(view.shape) + ContextHint(parts, stage.shape, view.shape));
     }
     DM_RETURN_IF_ERROR(ReadValues(name, view, ids, stage));
     return stage;
   }
 
-  // Rows of rejected drafts that were appended show as rows too many.
-  std::string ContextHint(const TensorName& parts, const Shape& found) const {
-    const std::uint64_t rows = bands_[parts.band][parts.step].new_context_rows;
+  // Rows of rejected drafts that were appended show as rows too many, of the right width.
+  static std::string ContextHint(const TensorName& parts, Shape expected, const Shape& found) {
     const bool context = parts.rest == "fc" || parts.rest == "hidden_norm";
-    return context && !found.empty() && found[0] > rows
+    if (!context || found.empty() || found[0] <= expected[0]) return "";
+    expected[0] = found[0];
+    return SameLayout(expected, found)
                ? " (more rows than the step's verified taps: rejected rows must not be appended)"
                : "";
   }

@@ -14,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class DumpTest : public ::testing::Test {
@@ -92,6 +93,7 @@ TEST_F(DumpTest, WhatIsNoStageIsRefused) {
   refused("step0.band2.fc", DType::kF32, {5, 48}, 240, "found band 2 of 2");
   refused("step99999999999999999999.fc", DType::kF32, {5, 48}, 240, "numbers that do not fit");
   refused("fc", DType::kF32, {7, 48}, 336, "rejected rows must not be appended");
+  refused("fc", DType::kF32, {48, 5}, 240, "expected shape [5, 48], found [48, 5]");
   refused("norm", DType::kF32, {48, 4}, 192, "expected shape [4, 48], found [48, 4]");
   refused("norm", DType::kI64, {4, 48}, 192, "expected BF16, F16, F32 or F64, found I64");
   refused("inputs.start", DType::kI64, {1}, 1, "expected at least one stage");
@@ -99,6 +101,10 @@ TEST_F(DumpTest, WhatIsNoStageIsRefused) {
   twice.Add("fc", DType::kF32, {5, 48}, std::vector<double>(240, 1.0));
   twice.Add("step0.fc", DType::kF32, {5, 48}, std::vector<double>(240, 1.0));
   EXPECT_THAT(Load(twice), Refused("expected each stage once"));
+  // A transposed tensor has more rows, too, but they are no rejected ones.
+  DumpWriter turned;
+  turned.Add("fc", DType::kF32, {48, 5}, std::vector<double>(240, 1.0));
+  EXPECT_THAT(Load(turned), Not(Refused("rejected rows")));
 }
 
 TEST_F(DumpTest, TruncatedFilesAreRefused) {
