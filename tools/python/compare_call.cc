@@ -69,11 +69,15 @@ StatusOr<Magnitudes> ReadMagnitudes(const JsonObject& request, const NamedViews&
     for (const double value : expected) magnitudes.values.push_back(std::abs(value));
     return magnitudes;
   }
-  DM_ASSIGN_OR_RETURN(magnitudes.values, ValuesOf(tensors, "magnitudes"));
-  if (magnitudes.values.size() != expected.size()) {
-    return InvalidArgumentError(fmt::format("magnitudes: expected {} elements, found {}",
-                                            expected.size(), magnitudes.values.size()));
+  DM_ASSIGN_OR_RETURN(const TensorView view, ViewOf(tensors, "magnitudes"));
+  DM_ASSIGN_OR_RETURN(const TensorView expected_view, ViewOf(tensors, "expected"));
+  // As many elements are not enough: those of a transposed tensor would belong to others.
+  if (view.shape != expected_view.shape) {
+    return InvalidArgumentError(fmt::format("magnitudes: expected shape {}, found {}",
+                                            ShapeToString(expected_view.shape),
+                                            ShapeToString(view.shape)));
   }
+  DM_ASSIGN_OR_RETURN(magnitudes.values, ValuesOf(tensors, "magnitudes"));
   for (const double value : magnitudes.values) {
     if (!(value >= 0) || std::isinf(value)) {
       return InvalidArgumentError(

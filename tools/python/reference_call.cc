@@ -28,6 +28,11 @@ bool IsInput(const std::string& name) {
 
 // A float tensor of another type, if every value is exact in BF16.
 StatusOr<std::vector<BFloat16>> ToBf16(const std::string& name, const TensorView& view) {
+  // Integers are quantised weights without their scales, or another tensor.
+  if (view.dtype != DType::kF16 && view.dtype != DType::kF32 && view.dtype != DType::kF64) {
+    return InvalidArgumentError(
+        fmt::format("{}: expected BF16, F16, F32 or F64, found {}", name, DTypeName(view.dtype)));
+  }
   const StatusOr<std::vector<double>> values = ToDoubles(view);
   if (!values.ok()) return values.status().Annotated(name);
   std::vector<BFloat16> rounded(values->size());

@@ -18,6 +18,8 @@ def is_torch(value):
 
 def to_bytes(name, value):
     """Of a NumPy array (also ml_dtypes.bfloat16), a torch tensor of any device, or a number."""
+    if isinstance(value, numpy.ma.MaskedArray):
+        raise DraftmarkError(f"{name}: expected an array without a mask, found a {type(value).__name__}")
     if is_torch(value):
         value = value.detach().cpu().contiguous()
         if str(value.dtype) == "torch.bfloat16":
@@ -26,7 +28,10 @@ def to_bytes(name, value):
             bits = value.view(torch.int16).numpy()
             return "BF16", tuple(value.shape), numpy.ascontiguousarray(bits)
         value = value.numpy()
-    array = numpy.asarray(value)
+    try:
+        array = numpy.asarray(value)
+    except ValueError as error:  # such as rows of several lengths
+        raise DraftmarkError(f"{name}: {error}") from error
     shape = array.shape  # ascontiguousarray makes vectors of scalars
     if array.dtype.name == "bfloat16":
         return "BF16", shape, numpy.ascontiguousarray(array).view("<u2")

@@ -2,8 +2,12 @@
 
 import ctypes
 import json
+import numbers
+import operator
 import os
 import pathlib
+
+import numpy
 
 _ABI_VERSION = 1
 
@@ -26,7 +30,10 @@ class _Tensor(ctypes.Structure):
 def _load():
     path = pathlib.Path(__file__).with_name("libdraftmark.so")
     library = ctypes.CDLL(os.fspath(path))
-    library.draftmark_abi_version.restype = ctypes.c_int
+    try:
+        library.draftmark_abi_version.restype = ctypes.c_int
+    except AttributeError as error:
+        raise ImportError(f"{path}: expected Draftmark's library, found another: {error}") from error
     found = library.draftmark_abi_version()
     if found != _ABI_VERSION:
         raise ImportError(f"{path}: expected interface version {_ABI_VERSION}, found {found}")
@@ -50,12 +57,38 @@ _LIBRARY = _load()
 
 
 def _plain(value):
-    """Paths as text, and whatever counts as an integer (numpy's, too) as one."""
+    """Paths as text, and whatever counts as a number or a truth value (numpy's, too) as one."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if hasattr(value, "__index__"):
-        return value.__index__()
+    if isinstance(value, numpy.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return float(value)
+    try:
+        return operator.index(value)
+    except TypeError:  # also of arrays
+        pass
     raise DraftmarkError(f"expected a path, a number, text or a dict, found {type(value).__name__}")
+
+
+def _json(name, request):
+    try:
+        return json.dumps(request, default=_plain)
+    except DraftmarkError:
+        raise
+    # Keys that are no text; dicts that contain themselves, or are nested too deeply.
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DraftmarkError(f"{name}: not to be written as JSON: {error}") from error
+
+
+def _name(tensor):
+    """In C a name ends at a zero byte, so that another tensor's would be left."""
+    if isinstance(tensor, str) and "\0" not in tensor:
+        try:
+            return tensor.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair
+            pass
+    raise DraftmarkError(f"{tensor!r}: expected the name of a tensor, Unicode text without zero bytes")
 
 
 def call(name, request, tensors=None):
@@ -64,11 +97,11 @@ def call(name, request, tensors=None):
     Keys of `request` that are None are left out. Data that go in are C-contiguous NumPy arrays, used where they lie;
     what comes out are bytes objects.
     """
-    text = json.dumps({k: v for k, v in request.items() if v is not None}, default=_plain)
+    text = _json(name, {k: v for k, v in request.items() if v is not None})
     tensors = tensors or {}
     array = (_Tensor * len(tensors))()
     for slot, (tensor, (dtype, shape, data)) in zip(array, tensors.items()):
-        slot.name, slot.dtype = tensor.encode(), dtype.encode()
+        slot.name, slot.dtype = _name(tensor), dtype.encode()
         slot.shape, slot.rank = (ctypes.c_uint64 * len(shape))(*shape), len(shape)
         slot.data, slot.bytes = data.ctypes.data, data.nbytes
     answer = _LIBRARY.draftmark_call(name.encode(), text.encode(), array, len(tensors))

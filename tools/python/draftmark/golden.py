@@ -11,6 +11,7 @@ Arrays are NumPy's; BF16 is read as float32, which holds it exactly.
 import dataclasses
 import hashlib
 import os
+import stat
 
 from draftmark import _arrays
 from draftmark._library import DraftmarkError, call
@@ -94,6 +95,8 @@ class Golden:
         for file in self.files if path is None else [self.find(path)]:
             place = os.path.join(self.path, file.path)
             try:
+                if not stat.S_ISREG(os.stat(place).st_mode):  # a pipe would be waited for, a device never end
+                    raise DraftmarkError(f"{place}: expected a regular file")
                 with open_file(place, "rb") as stream:
                     data = stream.read()
             except OSError as error:

@@ -17,9 +17,14 @@ and stepS.bandB.inputs.NAME for further sequences. Stages come in the order in w
 one that differs is where a mistake was made.
 """
 
+import collections.abc
+import re
+
 from draftmark import _arrays
 from draftmark._library import DraftmarkError, call
 
+# As conformance/diagnosis/inputs.h has them; which NAMEs there are is said there.
+_INPUT = re.compile(r"(step[0-9]{1,9}\.)?(band[0-9]{1,9}\.)?inputs\..*", re.DOTALL)
 _IDS = ("draft_tokens", "selector.candidate_ids")
 
 
@@ -38,11 +43,14 @@ def run(config, weights, inputs, *, precision="exact", entry=None):
     float64, which holds BF16 exactly, ids int64.
     Raises DraftmarkError for a config, weights or inputs that do not fit each other.
     """
+    for what, tensors in (("weights", weights), ("inputs", inputs)):
+        if not isinstance(tensors, collections.abc.Mapping):
+            raise DraftmarkError(f"{what}: expected a dict of arrays, found {type(tensors).__name__}")
     both = set(weights) & set(inputs)
     if both:
         raise DraftmarkError(f"{min(both)}: expected a weight or an input, found both")
     for name in inputs:
-        if "inputs." not in name:
+        if not isinstance(name, str) or not _INPUT.fullmatch(name):
             raise DraftmarkError(f"{name}: expected an input stepS.inputs.NAME")
     named = {**weights, **inputs}
     tensors = {name: _arrays.to_bytes(name, value) for name, value in named.items()}

@@ -7,7 +7,7 @@
 import dataclasses
 
 from draftmark import _arrays
-from draftmark._library import call
+from draftmark._library import DraftmarkError, call
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +21,14 @@ class Comparison:
     tightest: str  # the element that uses most of its bound
     worst: str  # the one that is farthest off
     histogram: str  # of distances in ULPs
+
+
+def _number(name, value):
+    """Also of arrays and tensors of one element."""
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DraftmarkError(f"{name}: expected a number, found {value!r}") from error
 
 
 def compare(actual, expected, *, tolerance_class, reduction_length=0, magnitudes=None,
@@ -45,7 +53,7 @@ def compare(actual, expected, *, tolerance_class, reduction_length=0, magnitudes
     request = {
         "tolerance_class": tolerance_class,
         "reduction_length": reduction_length,
-        "largest_value": None if largest_value is None else float(largest_value),
+        "largest_value": _number("largest_value", largest_value),
         "probabilities": probabilities,
         "output": output,
     }

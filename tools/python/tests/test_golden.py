@@ -1,6 +1,7 @@
 """draftmark.golden."""
 
 import json
+import os
 import shutil
 
 import draftmark
@@ -76,6 +77,9 @@ def test_a_changed_byte_is_found(golden_folder, tmp_path):
         golden.check()
     path.unlink()
     with pytest.raises(draftmark.DraftmarkError, match="No such file"):
+        golden.check("operations/argmax.safetensors")
+    os.mkfifo(path)
+    with pytest.raises(draftmark.DraftmarkError, match="argmax.*expected a regular file"):
         golden.check("operations/argmax.safetensors")
 
 

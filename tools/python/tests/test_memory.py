@@ -28,10 +28,15 @@ def test_sizes_of_a_path_and_of_its_dict_agree(configs):
     assert of_path["total_bytes"] == sum(of_path["buffers"].values())
 
 
-def test_numpy_integers_are_integers(configs):
+def test_numpy_numbers_are_numbers(configs):
     arguments = {name: numpy.int64(value) for name, value in ARGUMENTS.items()}
     path = configs / "qwen3_8b.json"
     assert draftmark.sizes(path, **arguments) == draftmark.sizes(path, **ARGUMENTS)
+    assert draftmark.sizes(path, native_q2=numpy.bool_(True), **ARGUMENTS) == draftmark.sizes(
+        path, native_q2=True, **ARGUMENTS)
+    # Half is no whole number, of whatever type.
+    with pytest.raises(draftmark.DraftmarkError, match="max_seq_len: expected .*found 0.5"):
+        draftmark.sizes(path, **{**ARGUMENTS, "max_seq_len": numpy.float32(0.5)})
 
 
 def test_scratch_of_the_worked_example(configs):
@@ -50,6 +55,10 @@ def test_scratch_layouts(configs):
     assert slots == {"doc": 64, "code-a": 128}
 
 
+NESTED = {}
+NESTED["itself"] = NESTED
+
+
 @pytest.mark.parametrize("change, message", [
     ({"config": "no/such.json"}, "no/such.json"),
     ({"config": {"hidden_size": -1}}, "config"),
@@ -57,6 +66,9 @@ def test_scratch_layouts(configs):
     ({"max_batch_size": -1}, "max_batch_size: expected an unsigned 64-bit integer, found -1"),
     ({"max_batch_tokens": 2**64 - 1}, ""),
     ({"config": object()}, "expected a path"),
+    ({"config": NESTED}, "sizes: not to be written as JSON"),
+    ({"config": {(1, 2): 3}}, "sizes: not to be written as JSON"),
+    ({"config": {"hidden_size": numpy.ones(2)}}, "expected a path, a number"),
 ])
 def test_wrong_sizes_requests(configs, change, message):
     request = {"config": configs / "qwen3_8b.json", **ARGUMENTS, **change}

@@ -105,7 +105,20 @@ def test_wrong_requests(golden):
     third[1] = 1 / 3
     fails(r"norm.weight: element \[1\]: expected a value that BF16 holds exactly",
           weights={**case.weights, "norm.weight": third})
-    fails("stepS.inputs.NAME", inputs={**case.inputs, "extra": 1})
+    start = case.inputs["step0.inputs.start"]
+    for name in ("extra", "xinputs.start", "step-1.inputs.start", "step99999999999999999999.inputs.start", 7, None):
+        fails("stepS.inputs.NAME", inputs={**case.inputs, name: start})
+    fails("step1.inputs.drop_front_row: expected an input of target_hidden, .*found 'drop_front_row'",
+          inputs={**case.inputs, "step1.inputs.drop_front_row": 1})
+    fails(r"block_tokens: expected shape \[gamma\], found \[2, \d+\]",
+          inputs={**case.inputs, "step0.inputs.block_tokens": case.inputs["step0.inputs.block_tokens"].reshape(2, -1)})
+    fails("inputs: expected a dict of arrays, found list", inputs=[1])
+    fails("weights: expected a dict of arrays, found list", weights=[1])
+    fails("norm.weight: expected BF16, F16, F32 or F64, found I8",
+          weights={**case.weights, "norm.weight": numpy.ones(48, "i1")})
+    for name in (7, None, "a\0b", "a\udc80"):
+        fails("expected the name of a tensor", weights={**case.weights, name: numpy.ones(3)})
+    fails("norm.weight: .*inhomogeneous", weights={**case.weights, "norm.weight": [[1], [1, 2]]})
     fails("expected a weight or an input, found both",
           weights={**case.weights, "step0.inputs.start": 1})
     fails("step0.inputs.start", inputs={**case.inputs, "step0.inputs.start": -5})

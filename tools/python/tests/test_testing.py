@@ -86,9 +86,14 @@ def test_dtypes_and_empty_tensors():
     ({"reduction_length": -1}, "reduction_length: expected an unsigned"),
     ({"actual": numpy.zeros(3)}, "actual: expected shape [2], found [3]"),
     ({"actual": 0.0, "expected": numpy.zeros(1)}, "actual: expected shape [1], found []"),
-    ({"reduction_length": 2, "magnitudes": numpy.ones(3)}, "magnitudes: expected 2 elements"),
+    ({"reduction_length": 2, "magnitudes": numpy.ones(3)}, "magnitudes: expected shape [2], found [3]"),
+    ({"reduction_length": 2, "magnitudes": numpy.ones((2, 1))}, "magnitudes: expected shape [2], found [2, 1]"),
     ({"reduction_length": 2, "magnitudes": -numpy.ones(2)}, "magnitudes: expected finite"),
     ({"actual": numpy.array(["a", "b"])}, "actual: expected numbers"),
+    ({"actual": numpy.ma.masked_array(numpy.zeros(2), [0, 1])}, "actual: expected an array without a mask"),
+    ({"actual": [[1], [1, 2]]}, "actual: "),
+    ({"tolerance_class": "T2", "largest_value": "x"}, "largest_value: expected a number"),
+    ({"tolerance_class": "T2", "largest_value": numpy.ones(2)}, "largest_value: expected a number"),
 ])
 def test_wrong_requests(change, message):
     request = {"actual": numpy.zeros(2), "expected": numpy.zeros(2), "tolerance_class": "T1", **change}
