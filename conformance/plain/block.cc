@@ -141,7 +141,7 @@ Given Forward::Attention(std::uint64_t layer, const Given& queries) {
         largest = std::max(largest, weight[m] = dot * scale);
       }
       double total = sinks.empty() ? 0 : std::exp(sinks[head].ToDouble() - largest);
-      for (double& w : weight) total += w = largest == -INFINITY ? 0 : std::exp(w - largest);
+      for (double& w : weight) total += w = w == -INFINITY ? 0 : std::exp(w - largest);
       const std::size_t begin = result.values.size();
       result.values.resize(begin + d);
       result.magnitude.resize(begin + d);

@@ -50,7 +50,7 @@ inline std::size_t EndOfQueryTile(std::size_t first_own_key, std::size_t row) {
 // q, out: [row_positions.size(), heads * head_dim]. Key m (0 <= m < key_positions.size()) has the
 // rows `key_of(m)` and `value_of(m)`, spans of kv_heads * head_dim stored values: from the paged
 // cache or from row buffers. Scores, softmax (maximum subtracted) and the weighted sum stay in
-// float64; one Store per output. A row that sees nothing gives 0.
+// float64; one Store per output. A row that sees nothing gives 0, one that sees a NaN gives NaN.
 template <typename N, typename KeyOf, typename ValueOf>
 void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
             const KeyOf& key_of, const ValueOf& value_of,
@@ -105,7 +105,7 @@ void Attend(std::span<const typename N::Storage> q, const AttentionShape& shape,
           for (std::size_t e = 0; e < d; ++e) sum[e] += p * value[m * d + e];
         }
         for (std::size_t e = 0; e < d; ++e)
-          out[at + e] = N::Store(total > 0 ? sum[e] / total : 0.0);
+          out[at + e] = N::Store(total == 0 ? 0.0 : sum[e] / total);
       }
     }
   }

@@ -350,6 +350,23 @@ TEST(AttentionTest, RowThatSeesNothingGivesZero) {
   EXPECT_EQ(out[0], 0);
 }
 
+// Zeros there would hide broken weights behind plausible drafts.
+TEST(AttentionTest, RowThatSeesANanGivesNan) {
+  const std::vector<std::vector<double>> pairs = {{NAN, NAN}, {NAN, 1}, {1, NAN}};
+  for (const std::vector<double>& keys : pairs) {
+    TestCache cache(1, 1, 0.0);
+    for (std::uint32_t m = 0; m < 2; ++m)
+      cache->Write(0, m, std::vector<double>{keys[m]}, std::vector<double>{6});
+    for (const std::vector<BFloat16>& sinks : {Bf16({}), Bf16({0.5})}) {
+      std::vector<double> out(1);
+      PagedAttention<ExactNumeric>(std::vector<double>{2}, {1, 1, 1, sinks}, *cache, 0,
+                                   std::vector<std::uint32_t>{0}, std::vector<std::int64_t>{1},
+                                   std::vector<std::int64_t>{0, 1}, {}, out);
+      EXPECT_TRUE(std::isnan(out[0])) << out[0];
+    }
+  }
+}
+
 TEST(AttentionTest, SinkJoinsTheDenominatorOnly) {
   TestCache cache(1, 1, 0.0);
   cache->Write(0, 0, std::vector<double>{1}, std::vector<double>{6});
