@@ -1,5 +1,7 @@
 // The contract of `draftmark draft`, on the reference.
+#include <cmath>
 #include <ostream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -12,6 +14,8 @@
 #include "src/base/runfiles.h"
 #include "src/base/status_matchers.h"
 #include "src/base/test_folder.h"
+#include "src/tensor/safetensors.h"
+#include "src/tensor/tensor_view.h"
 #include "tools/commands/draft/generated_checkpoint.h"
 #include "tools/commands/run_command.h"
 
@@ -101,6 +105,36 @@ TEST(DraftCommandTest, ACheckpointOfHuggingFaceLayout) {
     EXPECT_EQ(checked.code, 0) << checked.err;
     EXPECT_THAT(checked.out, AllOf(HasSubstr(": weights loaded in "),
                                    HasSubstr(" checked: all within their bounds\n")));
+  }
+}
+
+// Tokens that come of NaN are not to be had, however the argmax takes one.
+TEST(DraftCommandTest, ACheckpointWithNanIsRefusedByItsFirstStage) {
+  const TestFolder folder;
+  const CheckpointFiles files = WriteGeneratedCheckpoint(folder, kCatalogue, kTiny[0], 1);
+  DM_ASSERT_OK_AND_ASSIGN(const SafetensorsFile good, SafetensorsFile::Open(files.drafter));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"fc.weight", "step 0, band 0: fc: element [0, 0]: expected a number, found NaN"},
+      {"norm.weight", "step 0, band 0: norm: element [0, 0]: expected a number, found NaN"}};
+  for (const auto& [broken, message] : cases) {
+    SafetensorsWriter writer;
+    std::vector<BFloat16> nan;
+    for (const std::string& name : good.names()) {
+      TensorView view = good.Get(name).value();
+      if (name == "model." + broken || name == broken) {
+        nan.assign(view.bytes.size() / sizeof(BFloat16), BFloat16::FromDouble(NAN));
+        view.bytes = std::as_bytes(std::span(nan));
+      }
+      ASSERT_THAT(writer.Add(name, view), IsOk());
+    }
+    ASSERT_FALSE(nan.empty());
+    const std::string path = folder.Path("nan.safetensors");
+    ASSERT_THAT(writer.Write(path), IsOk());
+    const CommandResult result =
+        Draft(kTiny[0], {"--weights", path, "--target-weights", files.target});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.err, "draftmark: " + message + " (are all weights finite?)\n");
+    EXPECT_THAT(result.out, Not(HasSubstr("tokens")));
   }
 }
 

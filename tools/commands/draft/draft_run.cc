@@ -13,12 +13,14 @@
 #include "conformance/cuda/cuda_backend.h"
 #include "conformance/golden/draft_specs.h"
 #include "conformance/plain/tapped_stages.h"
+#include "src/backend/stages.h"
 #include "src/base/file_system.h"
 #include "src/cases/drafter_case.h"
 #include "src/cases/generated_data.h"
 #include "src/config/config_file.h"
 #include "src/config/drafter_entry.h"
 #include "src/reference/session.h"
+#include "src/tensor/tensor_view.h"
 #include "src/weights/drafter_checkpoint.h"
 #include "src/weights/weights.h"
 
@@ -79,6 +81,23 @@ StatusOr<std::vector<Json>> ConfigsOfBands(const DraftOptions& options) {
     configs.push_back(Json(json));
   }
   return configs;
+}
+
+// A NaN in a stage: no token that comes of it means anything, whatever the argmax takes.
+Status CheckNumbers(std::size_t step, std::size_t band, const DrafterConfig& config,
+                    const TappedStages& stages) {
+  for (const std::string& name : StagesInDataFlowOrder(config)) {
+    const auto found = stages.find(name);
+    if (found == stages.end()) continue;
+    const std::vector<double>& values = found->second.values;
+    const auto nan = std::find_if(values.begin(), values.end(), [](double x) { return x != x; });
+    if (nan == values.end()) continue;
+    return DataLossError(fmt::format(
+        "step {}, band {}: {}: element {}: expected a number, found NaN (are all weights finite?)",
+        step, band, name,
+        LogicalIndex(found->second.shape, static_cast<std::size_t>(nan - values.begin()))));
+  }
+  return OkStatus();
 }
 
 void Merge(const LocalFindings& one, std::size_t band, std::size_t bands, LocalFindings& all) {
@@ -223,6 +242,8 @@ class Run {
     const bool staged = !on_gpu_ || options_.check;
     DM_ASSIGN_OR_RETURN(std::vector<BlockResult> blocks,
                         Propose(requests, staged ? &collector : nullptr, report.seconds));
+    for (const auto& [band, stages] : collector.bands())
+      DM_RETURN_IF_ERROR(CheckNumbers(s, band, cases_.front().config(), stages));
     for (BlockResult& block : blocks) report.tokens.push_back(std::move(block.draft_tokens));
     if (staged) report.stages = collector.band().size();
     for (std::size_t band = 0; band < oracles_.size(); ++band) {
