@@ -63,6 +63,9 @@ check "sessions too where there is a toolkit" 'test --config=tsan ... --//tools/
 tools/sanitize tsan --config=nocuda >/dev/null
 check "but not without CUDA" 'test --config=tsan ... --config=nocuda //src/a:one_test //src/a:two_test' "$(tail -n 1 calls)"
 check "nor is a toolkit fetched then" 'setup --no-cuda' "$(grep setup calls | tail -n 1)"
+tools/sanitize tsan --//tools/cuda:enabled=false >/dev/null
+check "nor with CUDA off by its own option" \
+  'test --config=tsan ... --//tools/cuda:enabled=false //src/a:one_test //src/a:two_test' "$(tail -n 1 calls)"
 
 : >calls
 tools/sanitize tsan ubsan --config=nocuda //src/a:three_test >/dev/null

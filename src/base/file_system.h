@@ -11,7 +11,8 @@
 //   DM_RETURN_IF_ERROR(out->Commit());
 //
 // Errors name the path and the system's reason. Codes as in errno_status.h; INVALID_ARGUMENT also
-// for a device where a regular file is expected, to read or to write, and for a path that no system can hold.
+// for a device where a regular file is expected, to read or to write, and for a path that no system
+// can hold.
 //
 // Implementations are thread-safe; one AtomicFile belongs to one thread.
 #ifndef DRAFTMARK_SRC_BASE_FILE_SYSTEM_H_

@@ -1,5 +1,5 @@
-// Internal to json.cc and json_object.cc: the bare tokens NaN, Infinity and -Infinity, which are no JSON. They become
-// strings for the strict parser, and are known again by how these begin.
+// Internal to json.cc and json_object.cc: the bare tokens NaN, Infinity and -Infinity, which are no
+// JSON. They become strings for the strict parser, and are known again by how these begin.
 //
 // Pure functions, thread-safe.
 #ifndef DRAFTMARK_SRC_BASE_JSON_NONFINITE_H_
@@ -18,7 +18,8 @@ struct QuotedToken {
   std::size_t size;   // in the original one
 };
 
-// Replaces NaN, Infinity and -Infinity outside strings. Token boundaries are checked, so `Infinityx` stays an error.
+// Replaces NaN, Infinity and -Infinity outside strings. Token boundaries are checked, so
+// `Infinityx` stays an error.
 std::string QuoteNonfinite(std::string_view text, std::vector<QuotedToken>& tokens);
 
 // How much of the original text has been read when `count` bytes of the quoted one have.

@@ -2,8 +2,8 @@
 //
 //   const std::string path = LeaveStaleTemporary(folder.path());
 //
-// Writes what RemoveStaleTemporaries takes for stale: the half-written temporary of a process that is not alive, an hour
-// old. Expects that it can be written.
+// Writes what RemoveStaleTemporaries takes for stale: the half-written temporary of a process that
+// is not alive, an hour old. Expects that it can be written.
 #ifndef DRAFTMARK_SRC_BASE_STALE_TEMPORARIES_TESTING_H_
 #define DRAFTMARK_SRC_BASE_STALE_TEMPORARIES_TESTING_H_
 

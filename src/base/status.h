@@ -39,7 +39,8 @@ std::string_view StatusCodeName(StatusCode code);
 class [[nodiscard]] Status {
  public:
   Status() = default;  // OK
-  // Control characters of the message are escaped, line ends stay: it may quote a file, or name one.
+  // Control characters of the message are escaped, line ends stay: it may quote a file, or name
+  // one.
   Status(StatusCode code, std::string message);
 
   bool ok() const { return code_ == StatusCode::kOk; }

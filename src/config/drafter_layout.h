@@ -51,7 +51,8 @@ StatusOr<DrafterLayout> FindLayout(const Json& json, const std::string& source);
 // "dflash", "dflash2" or "dspark".
 std::optional<DrafterKind> DrafterKindFromName(std::string_view name);
 
-// Refuses by name what drafter.md does not describe: other heads, gates, norms, mixtures.
+// Refuses by name what drafter.md does not describe: other heads, gates, norms, mixtures, factors
+// and caps. UNIMPLEMENTED; INVALID_ARGUMENT for a key of another type.
 Status RefuseUnsupported(const DrafterLayout& layout);
 
 // spec/drafter.md section 4.3.

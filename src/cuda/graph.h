@@ -22,8 +22,9 @@ namespace draftmark {
 
 class CudaGraph {
  public:
-  // Captures what `enqueue` puts on `stream`. An allocation or a wait by this thread meanwhile fails
-  // the capture; other threads may do what they like, such as opening a session. Nothing runs. An
+  // Captures what `enqueue` puts on `stream`. An allocation or a wait by this thread meanwhile
+  // fails the capture. Other threads may allocate, and wait for streams of their own, as for
+  // opening a session; for the whole device (SynchronizeDevice) nobody may wait. Nothing runs. An
   // error of `enqueue` is returned as it is, and the stream is usable again after any error.
   static StatusOr<CudaGraph> Capture(cudaStream_t stream, const std::function<Status()>& enqueue);
 

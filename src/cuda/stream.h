@@ -29,7 +29,8 @@ inline cudaStream_t StreamOf(StreamHandle handle) {
 }
 
 // Waits for everything enqueued so far on any stream of the current device. Also returns what
-// earlier kernels did wrong.
+// earlier kernels did wrong. Not while any thread captures a graph on this device: CUDA forbids it
+// in every mode of capture.
 Status SynchronizeDevice();
 
 class CudaStream {

@@ -20,7 +20,7 @@
 //   DATA_LOSS            the database is damaged: rebuild it
 //   RESOURCE_EXHAUSTED   the disk is full; says whether the record is safe in its file
 //   UNAVAILABLE          locked for too long, or no right to write
-//   INVALID_ARGUMENT     a record that CheckRecord refuses
+//   INVALID_ARGUMENT     a record that CheckRecord refuses, or the path of a device or a pipe
 #ifndef DRAFTMARK_SRC_PERF_HISTORY_HISTORY_H_
 #define DRAFTMARK_SRC_PERF_HISTORY_HISTORY_H_
 
@@ -51,8 +51,9 @@ struct Added {
 
 class History {
  public:
-  // Makes the database and the folder where they are not there, brings an older one up to date, and
-  // takes in the files that the database does not know yet.
+  // Makes the database and the folder where they are not there, brings an older one up to date,
+  // clears what killed writers left half-written (stale_temporaries.h), and takes in the files that
+  // the database does not know yet.
   static StatusOr<History> Open(const std::string& database, FileSystem& files = RealFileSystem());
 
   StatusOr<Added> Add(const HistoryRecord& record);

@@ -29,8 +29,8 @@ struct RebuildReport {
 
 // The new database is made beside the old one and takes its place as a whole; until then, and after
 // an error, the old one is as it was. A damaged one is kept under another name. A file that is no
-// whole record is left out and told; what is dropped (tombstone.h) is left out. FAILED_PRECONDITION:
-// a file that is no database, and no folder of records beside it.
+// whole record is left out and told; what is dropped (tombstone.h) is left out.
+// FAILED_PRECONDITION: a file that is no database, and no folder of records beside it.
 StatusOr<RebuildReport> RebuildHistory(const std::string& database,
                                        FileSystem& files = RealFileSystem());
 
@@ -44,14 +44,14 @@ struct MergeInput {
   std::vector<std::string> problems;  // folders that have none
 };
 
-// The files of `paths`, which are JSONL files, folders of them, or databases that have such a folder
-// beside them. NOT_FOUND: one is nothing of these.
+// The files of `paths`, which are JSONL files, folders of them, or databases that have such a
+// folder beside them. NOT_FOUND: one is nothing of these.
 StatusOr<MergeInput> FindMergeInput(const std::vector<std::string>& paths,
                                     FileSystem& files = RealFileSystem());
 
-// Takes in what FindMergeInput finds; where that fails, nothing. Files are copied byte by byte; merging twice, or
-// in another order, gives the same history. An error of one file does not keep the others out; a
-// full disk or a lock ends it.
+// Takes in what FindMergeInput finds; where that fails, nothing. Files are copied byte by byte;
+// merging twice, or in another order, gives the same history. An error of one file does not keep
+// the others out; a full disk or a lock ends it.
 StatusOr<MergeReport> MergeHistory(History& history, const std::vector<std::string>& paths,
                                    FileSystem& files = RealFileSystem());
 

@@ -7,6 +7,7 @@
 //   DM_RETURN_IF_ERROR(rows.status());
 //
 // Errors name the file and say what SQLite said:
+//   INVALID_ARGUMENT    no path of a file: empty, ":memory:", or that of a device or a pipe
 //   NOT_FOUND           no such file
 //   UNAVAILABLE         locked by another process for longer than kBusyMilliseconds; permissions
 //   RESOURCE_EXHAUSTED  disk, quota, file size or memory used up

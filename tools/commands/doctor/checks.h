@@ -18,9 +18,9 @@ std::vector<std::string> BuildPackages();
 // Those of tools/setup --checks.
 std::vector<std::string> ToolsOfChecks();
 
-// Bazel, compiler, packages, Python environment, benchmark sources, CUDA toolkit, what the dashboard
-// and the checks are better with. Where there is no
-// checkout to build they are extras: a bundle's programs need none of them.
+// Bazel, compiler, packages, Python environment, benchmark sources, CUDA toolkit, and what charts
+// and checks need. Where there is no checkout to build only the first three are looked at, as
+// extras: a bundle's programs need none of them.
 std::vector<Finding> CheckBuildTools(Machine& machine);
 
 // Golden data, folder of Bazel's output, disk, memory for drafts of full size.

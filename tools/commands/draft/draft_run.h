@@ -59,7 +59,8 @@ using OnDraftProgress = std::function<void(const DraftReport& so_far)>;
 
 // Errors: INVALID_ARGUMENT for options out of range or that do not go together, before anything is
 // read; those of FindRunnableEntry for what is not to be run, UNAVAILABLE without a GPU, and those
-// of the checkpoint and of the backend. A stage that is off is none: its step's findings name it.
+// of the checkpoint and of the backend. DATA_LOSS for a NaN in a stage that is read. A stage that
+// is off is none: its step's findings name it.
 StatusOr<DraftReport> RunDraft(const DraftOptions& options, const OnDraftProgress& on_progress);
 
 }  // namespace draftmark

@@ -86,7 +86,7 @@ TEST(GoldenCommand, RegenClearsWhatAKilledOneLeft) {
   const std::string stale = LeaveStaleTemporary(JoinPath(golden, "operations"));
   const std::vector<std::string> regen = {"golden", "regen",    "--golden", golden,
                                           "--only", "silu_mul", "--reason", "none"};
-  // Whatever comes of it: nobody else takes such files for his own.
+  // Also where it writes nothing itself.
   EXPECT_EQ(RunCommand(regen).code, 0);
   EXPECT_FALSE(RealFileSystem().IsFile(stale));
 }

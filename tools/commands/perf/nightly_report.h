@@ -42,7 +42,7 @@ struct NightlyReport {
 // Of cases that have a baseline; their worst, as VerdictOf (perf_comparison.h).
 Verdict NightlyVerdict(const std::vector<NightlyCase>& cases);
 // With the counts: a larger one is slower, and with a missing one nothing is better than unclear.
-// So is a night in which nothing has a baseline.
+// A night in which nothing has a baseline is unclear.
 Verdict NightlyVerdict(const NightlyReport& report);
 // 5 if no case has a baseline and none is invalid.
 int NightlyExitCode(const NightlyReport& report);
